@@ -1,0 +1,1 @@
+"""Foreign spellings of the model's events and messages, one file each, pure functions."""

@@ -1,0 +1,1 @@
+"""The state follower: stages, chains of hooks, the gate, the turn."""

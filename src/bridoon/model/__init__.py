@@ -1,0 +1,1 @@
+"""The shared vocabulary: frozen values without behaviour."""

@@ -1,0 +1,1 @@
+"""What the bundled provider packs share: HTTP, the protocols of model APIs, credentials."""

@@ -1,0 +1,1 @@
+"""What third-party programs import. Standard library and `bridoon.wire` only."""

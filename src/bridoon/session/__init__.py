@@ -1,0 +1,1 @@
+"""A session is a directory: its configuration, its messages, its event stream."""

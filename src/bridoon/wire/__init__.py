@@ -1,0 +1,1 @@
+"""Bytes to values and back. Standard library only, no input or output."""
