@@ -1,0 +1,157 @@
+"""`hs "message"`: one prompt, carried out to its end."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from collections.abc import Mapping
+
+from bridoon.cli import fronts
+from bridoon.cli.compose import catalog_here, say, stop_on_signals
+from bridoon.cli.options import Options, parse
+from bridoon.errors import BridoonError, Cancelled, UsageError
+from bridoon.loop import begin
+from bridoon.loop.follow import Outcome
+from bridoon.loop.run import Run
+from bridoon.model.message import Image, Usage
+from bridoon.proc import children
+from bridoon.proc.cancel import Cancel
+from bridoon.session import history, store
+
+STDIN_PATIENCE = 3.0
+"""Seconds that a message on the command line waits for the first byte of a pipe on standard input."""
+
+
+def main(argv: list[str], env: Mapping[str, str]) -> int:
+    """Carry out the words of `argv` as a message; the first word may be the id of a session to continue."""
+    options, words, _ = parse(argv)
+    env = {**env, **options.variables()}
+    cancel = Cancel()
+    stop_on_signals(cancel)
+    children.sweep_stale(env["HARNESS_HOME"])
+    front = _front(options, cancel)
+    try:
+        outcome = _carry_out(options, words, env, cancel, front)
+    except BridoonError as wrong:
+        if not isinstance(front, fronts.Lines):
+            raise
+        text = f"error: {wrong.message}" + (f"\n{wrong.hint}" if wrong.hint else "")
+        outcome = Outcome(text, "error", wrong.exit_code, Usage(), 0)
+    except Cancelled as cancelled:
+        outcome = Outcome("", "cancelled", cancelled.exit_code, Usage(), 0)
+    finally:
+        children.end_all(keep=env.get("HARNESS_BACKGROUND") == "keep")
+    try:
+        front.finish(outcome)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 141
+    return outcome.exit_code
+
+
+Shown = fronts.Plain | fronts.Quiet | fronts.Lines
+
+
+def _front(options: Options, cancel: Cancel) -> Shown:
+    if options.json:
+        return fronts.Lines(cancel)
+    return fronts.Quiet(cancel) if options.quiet else fronts.Plain(cancel)
+
+
+def _carry_out(options: Options, words: list[str], env: Mapping[str, str], cancel: Cancel, front: Shown) -> Outcome:
+    cwd = os.getcwd()
+    place = ""
+    roots = [env["HARNESS_SESSIONS"]]
+    if options.session:
+        place = history.find(roots, options.session)
+    elif words and store.is_id(words[0]) and os.path.isdir(os.path.join(roots[0], words[0])):
+        place, words = os.path.join(roots[0], words[0]), words[1:]
+    text = _message(words, cancel)
+    images, attached = attachments(options.attach)
+    text = "\n\n".join(part for part in (text, attached) if part)
+    if not place and not text.strip() and not images:
+        raise UsageError("the message is empty", 'say what to do: hs "list the todo comments"')
+    run = Run(None, catalog_here(env, cwd), env, cancel=cancel, front=front)
+    try:
+        if place:
+            begin.continue_session(run, store.open_session(place))
+        else:
+            begin.new_session(run, cwd)
+        if isinstance(front, fronts.Lines):
+            front.session = run.session.id
+        elif not options.quiet:
+            introduce(run)
+        return begin.prompt(run, text, images)
+    finally:
+        run.close()
+
+
+def introduce(run: Run) -> None:
+    """Say on standard error where the session is and who answers."""
+    home = os.path.expanduser("~")
+    place = run.session.dir
+    say("session: " + (f"~{place[len(home):]}" if place.startswith(home + "/") else place))
+    say(f"provider: {run.env['HARNESS_PROVIDER']}")
+    say(f"model: {run.env['HARNESS_MODEL']}")
+
+
+def attachments(paths: tuple[str, ...]) -> tuple[tuple[Image, ...], str]:
+    """Files to send along: images as images, anything else as text. Raises UsageError for what cannot be read."""
+    from bridoon.toolkit.textfile import image_type
+
+    images, texts = [], []
+    for path in paths:
+        try:
+            with open(path, "rb") as file:
+                data = file.read()
+        except OSError as wrong:
+            raise UsageError(f"--attach {path}: {wrong.strerror}") from None
+        mime_type = image_type(data)
+        if mime_type:
+            images.append(Image(mime_type, data))
+        else:
+            texts.append(f"<attached-file name={os.path.basename(path)!r}>\n{data.decode('utf-8', 'replace')}\n</attached-file>")
+    return tuple(images), "\n".join(texts)
+
+
+def _message(words: list[str], cancel: Cancel) -> str:
+    """The message: the words, what is piped in, or both."""
+    text = " ".join(words)
+    piped = _piped(cancel, patient=not text)
+    if text and piped.strip():
+        return f"{text}\n\n<stdin>\n{piped}\n</stdin>"
+    return text or piped
+
+
+def _piped(cancel: Cancel, *, patient: bool) -> str:
+    """What is on standard input, unless that is a terminal. A silent pipe is not waited for when there is a message."""
+    import select
+
+    try:
+        mode = os.fstat(0).st_mode
+    except OSError:
+        return ""  # standard input is closed
+    if os.isatty(0):
+        return ""
+    data = b""
+    waits = not stat.S_ISREG(mode)
+    while True:
+        if waits:
+            limit = None if patient or data else STDIN_PATIENCE
+            ready, _, _ = select.select([0, cancel.fileno()], [], [], limit)
+            cancel.check()
+            if not ready:
+                say(f"harness: nothing came on standard input within {STDIN_PATIENCE:.0f} s: going on without it")
+                return ""
+        try:
+            chunk = os.read(0, 1 << 16)
+        except OSError:
+            break
+        if not chunk:
+            break
+        data += chunk
+    return data.decode("utf-8", "replace").rstrip("\n")
+
+
+__all__ = ["Usage", "attachments", "introduce", "main", "sys"]

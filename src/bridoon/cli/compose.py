@@ -1,0 +1,62 @@
+"""Puts the engines together for the command line."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Mapping
+from types import FrameType
+
+from bridoon.catalog.lookup import Catalog
+from bridoon.loop.standalone import catalog_of
+from bridoon.proc.cancel import Cancel
+
+_catalog: Catalog | None = None
+
+
+def catalog_here(env: Mapping[str, str], cwd: str) -> Catalog:
+    """The catalog of this process's working directory, made once."""
+    global _catalog
+    if _catalog is None:
+        _catalog = catalog_of(env, cwd, ask_trust=_ask_trust)
+    return _catalog
+
+
+def _ask_trust(directory: str, contents: list[str]) -> bool | None:
+    """Ask the person at the terminal whether code that came with a checkout may run; None: nobody to ask."""
+    from bridoon.cli.tty import Terminal
+
+    terminal = Terminal.open()
+    if terminal is None:
+        return None
+    with terminal:
+        listing = "\n".join(f"  {line}" for line in contents[:40])
+        answer = terminal.ask(
+            f"{directory} came with this checkout. Trust it, and let the following run?", ["yes", "no"], listing
+        )
+    return answer == "yes"
+
+
+def stop_on_signals(cancel: Cancel) -> None:
+    """Let the first SIGINT, SIGTERM or SIGHUP stop the run; a second one ends the process at once, children first."""
+
+    def stop(signum: int, frame: FrameType | None) -> None:
+        if cancel.is_set:
+            from bridoon.proc import children
+
+            children.end_all(grace=0.2)
+            import os
+
+            os._exit(128 + signum)
+        cancel.set(signum)
+
+    for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(signum, stop)
+
+
+def say(text: str) -> None:
+    """One line for the person at the terminal, on standard error."""
+    try:
+        sys.stderr.write(text + "\n")
+    except OSError:
+        pass

@@ -1,0 +1,53 @@
+"""`hs`: finds a command among the drop-ins and runs it; anything else is a message for the agent."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from bridoon import __version__
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run one command line and return its exit code. Errors are told on standard error."""
+    words = sys.argv[1:] if argv is None else argv
+    if words[:1] in (["version"], ["--version"], ["-v"]):
+        print(f"harness {__version__}")
+        return 0
+    if words[:1] == ["py"]:
+        from bridoon.sdk import py
+
+        return py.main(words[1:])
+    from bridoon.errors import BridoonError, Cancelled
+
+    try:
+        from bridoon.cli import dispatch
+
+        code = dispatch.run(words)
+        sys.stdout.flush()
+        return code
+    except BridoonError as wrong:
+        tell(wrong)
+        return wrong.exit_code
+    except Cancelled as cancelled:
+        return cancelled.exit_code
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # Whoever read our output has gone; the interpreter must not try to flush it again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 141
+
+
+def tell(wrong: Exception) -> None:
+    """Print an error as people see it: what is wrong, then the way out."""
+    hint = getattr(wrong, "hint", "")
+    text = f"harness: {wrong}\n" + (f"  {hint}\n" if hint else "")
+    try:
+        sys.stderr.write(text)
+    except OSError:
+        pass
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,100 @@
+"""The options that every way of starting a run understands."""
+
+from __future__ import annotations
+
+import os
+from typing import NamedTuple
+
+from bridoon.errors import UsageError
+
+WITH_VALUE = {
+    "-p": "provider",
+    "--provider": "provider",
+    "-m": "model",
+    "--model": "model",
+    "--max-turns": "max_turns",
+    "--cwd": "cwd",
+    "--session": "session",
+    "--permissions": "permissions",
+    "--attach": "attach",
+}
+WITHOUT = {"--json": "json", "--quiet": "quiet", "-q": "quiet"}
+
+VARIABLE = {
+    "provider": "HARNESS_PROVIDER",
+    "model": "HARNESS_MODEL",
+    "max_turns": "HARNESS_MAX_TURNS",
+    "permissions": "HARNESS_PERMISSIONS",
+}
+"""Options that are spellings of an environment variable."""
+
+MODES = ("auto", "ask", "read-only")
+
+
+class Options(NamedTuple):
+    """What the command line said. Empty strings: not given."""
+
+    provider: str = ""
+    model: str = ""
+    max_turns: str = ""
+    cwd: str = ""
+    session: str = ""
+    permissions: str = ""
+    attach: tuple[str, ...] = ()
+    json: bool = False
+    quiet: bool = False
+
+    def variables(self) -> dict[str, str]:
+        """The environment variables that these options set."""
+        given = {VARIABLE[name]: getattr(self, name) for name in VARIABLE if getattr(self, name)}
+        if self.provider and not self.model:
+            given["HARNESS_MODEL"] = ""  # a model from the environment belongs to the provider there
+        return given
+
+
+def parse(words: list[str], *, leading: bool = False) -> tuple[Options, list[str], bool]:
+    """Take the options out of a command line: options, the other words, whether `--` ended the options.
+
+    With `leading`, options are looked for only before the first other word. Raises UsageError for an unknown option,
+    a missing value or a bad one.
+    """
+    found: dict[str, object] = {}
+    attach: list[str] = []
+    rest: list[str] = []
+    at = 0
+    while at < len(words):
+        word = words[at]
+        at += 1
+        name, equals, value = word.partition("=")
+        if word == "--":
+            return _options(found, attach), rest + words[at:], True
+        if name in WITH_VALUE and (equals or name == word):
+            if not equals:
+                if at >= len(words):
+                    raise UsageError(f"{name} needs a value", "hs --help lists the options")
+                value = words[at]
+                at += 1
+            if WITH_VALUE[name] == "attach":
+                attach.append(value)
+            else:
+                found[WITH_VALUE[name]] = value
+        elif word in WITHOUT:
+            found[WITHOUT[word]] = True
+        elif word.startswith("-") and len(word) > 1 and not rest and not word[1:2].isdigit():
+            raise UsageError(f"unknown option {word}", "hs --help lists them; hs -- MESSAGE sends words that begin with -")
+        else:
+            rest.append(word)
+            if leading:
+                return _options(found, attach), rest + words[at:], False
+    return _options(found, attach), rest, False
+
+
+def _options(found: dict[str, object], attach: list[str]) -> Options:
+    options = Options(**found)._replace(attach=tuple(attach))  # type: ignore[arg-type]
+    if options.max_turns and not (options.max_turns.isascii() and options.max_turns.isdigit() and int(options.max_turns)):
+        raise UsageError(f"--max-turns {options.max_turns!r} is not a number of turns")
+    if options.permissions and options.permissions not in MODES:
+        raise UsageError(f"--permissions {options.permissions!r}", f"one of {', '.join(MODES)}")
+    if options.cwd and not os.path.isdir(options.cwd):
+        raise UsageError(f"--cwd {options.cwd!r} is not a directory")
+    return options

@@ -1,0 +1,203 @@
+"""One stage: its hooks, one after the other, each given what the one before it printed."""
+
+from __future__ import annotations
+
+import json
+import os
+import traceback
+from typing import Any
+
+from bridoon.catalog.lookup import Executable
+from bridoon.errors import BridoonError, HookFailed
+from bridoon.loop.env import seconds
+from bridoon.loop.run import Run
+from bridoon.proc import inline
+from bridoon.proc.run import CannotStart, Completed, command_for, run
+
+Payload = dict[str, Any]
+
+PATIENT = ("send", "tool_exec", "resolve", "auth-set")
+"""Stages that may wait for a model, a tool or a person: no time limit unless one is set."""
+
+HOOK_LIMIT = 60.0
+"""Seconds that a hook of another stage may take."""
+
+OUTPUT_LIMIT = 64 << 20
+"""Bytes that a hook may print. More is a failure: half a payload is worth nothing."""
+
+
+def run_stage(run: Run, stage: str, payload: Payload) -> Payload:
+    """Run the hooks of a stage and return the payload that the last one printed.
+
+    Raises HookFailed for the first hook that exits non-zero, crashes or prints what is not a JSON object.
+    """
+    carried = _carried(payload) if stage == "receive" else {}
+    context_payload = payload
+    added: Payload = {}
+    for hook in run.hooks(stage):
+        if carried and "next_state" in context_payload:
+            added = {key: value for key, value in carried.items() if key not in context_payload}
+            context_payload = {**context_payload, **added}
+        try:
+            context_payload = run_hook(run, hook, stage, context_payload)
+        except HookFailed as failed:
+            if not _fresh(run, hook, stage):
+                raise
+            _skip(run, hook, failed)
+            continue
+        for key, value in added.items():
+            if context_payload.get(key) == value:
+                del context_payload[key]
+        added = {}
+    return context_payload
+
+
+def run_hook(
+    run_: Run, hook: Executable, stage: str, payload: Payload, *, tty: bool = False, limit: float | None = None
+) -> Payload:
+    """Run one hook, inline when it is one of ours, and return its payload. Empty output passes it through."""
+    if hook.bundled and hook.marked:
+        return _inline(run_, hook, stage, payload)
+    done = spawn(run_, hook, stage, payload, tty=tty, limit=limit)
+    text = done.stdout.text()
+    check_exit(hook, stage, done, text)
+    if not text.strip():
+        run_.notice(f"hook {hook.path} printed nothing in {stage}: its input is passed on (observers end with cat)")
+        return payload
+    return parse(hook, stage, text, run_)
+
+
+def _inline(run_: Run, hook: Executable, stage: str, payload: Payload) -> Payload:
+    try:
+        answer = inline.load(hook.path).run(payload, run_.context(stage))
+    except HookFailed:
+        raise
+    except SystemExit as stop:
+        message = stop.code if isinstance(stop.code, str) else f"hook {hook.path} exited {stop.code}"
+        raise HookFailed(message, stage=stage, hook=hook.path, stderr=message) from None
+    except BridoonError as wrong:
+        failed = HookFailed(wrong.message, stage=stage, hook=hook.path, stderr=wrong.message)
+        failed.hint, failed.exit_code = wrong.hint, wrong.exit_code
+        raise failed from wrong
+    except Exception as crash:
+        run_.log.write(traceback.format_exc())
+        place = traceback.extract_tb(crash.__traceback__)[-1]
+        message = f"hook {hook.path} crashed: {type(crash).__name__}: {crash} ({place.filename}:{place.lineno})"
+        raise HookFailed(message, stage=stage, hook=hook.path, stderr=message) from crash
+    if not isinstance(answer, dict):
+        raise HookFailed(f"hook {hook.path} returned no object", stage=stage, hook=hook.path)
+    return answer
+
+
+def spawn(
+    run_: Run, hook: Executable, stage: str, payload: Payload | str, *, tty: bool = False, limit: float | None = None
+) -> Completed:
+    """Run a hook as a process with the payload and a newline on its standard input. Its stderr goes to the log."""
+    text = payload if isinstance(payload, str) else dump(payload)
+    if limit is None:
+        limit = seconds(run_.env, "HARNESS_HOOK_TIMEOUT", None if stage in PATIENT else HOOK_LIMIT)
+    try:
+        done = run(
+            command_for(hook.path, hook.marked),
+            stdin=text.encode("utf-8", "replace") + b"\n",
+            env=run_.child_environment(stage),
+            timeout=limit,
+            cancel=run_.cancel,
+            out_limit=OUTPUT_LIMIT,
+            tty=tty,
+        )
+    except CannotStart as wrong:
+        message = f"hook {hook.path} cannot start: {wrong}"
+        raise HookFailed(message, stage=stage, hook=hook.path, code=126, stderr=str(wrong)) from None
+    run_.log.write(done.stderr.text())
+    return done
+
+
+def check_exit(hook: Executable, stage: str, done: Completed, text: str) -> None:
+    """Raise HookFailed when the process failed; what it printed as `.error` is the message then."""
+    if done.timed_out:
+        message = f"hook {hook.path} took longer than {done.seconds:.0f} s during {stage}"
+        raise HookFailed(message, stage=stage, hook=hook.path, code=124, stderr=done.stderr.text())
+    if done.code == 0:
+        return
+    stderr = done.stderr.text()
+    last = " | ".join(stderr.strip().splitlines()[-2:])
+    message = f"hook {hook.path} exited {done.code} during {stage}" + (f": {last}" if last else "")
+    output = _object(text) or {}
+    if isinstance(output.get("error"), str) and output["error"]:
+        message = output["error"]
+    raise HookFailed(message, stage=stage, hook=hook.path, code=done.code, stderr=stderr, output=output)
+
+
+def parse(hook: Executable, stage: str, text: str, run_: Run | None = None) -> Payload:
+    """The JSON object that a hook printed; several objects are merged, with a notice."""
+    decoder = json.JSONDecoder()
+    merged: Payload = {}
+    documents, at = 0, 0
+    try:
+        while at < len(text):
+            if text[at] in " \t\r\n":
+                at += 1
+                continue
+            value, at = decoder.raw_decode(text, at)
+            if not isinstance(value, dict):
+                raise ValueError(f"a JSON {type(value).__name__}, not an object")
+            merged.update(value)
+            documents += 1
+    except (ValueError, RecursionError) as wrong:
+        start = text.strip()[:80]
+        message = f"hook {hook.path} printed no JSON object during {stage} ({wrong}): {start!r}"
+        raise HookFailed(message, stage=stage, hook=hook.path) from None
+    if documents > 1 and run_ is not None:
+        run_.notice(f"hook {hook.path} printed {documents} JSON objects in {stage}: they were merged")
+    return merged
+
+
+def dump(payload: Payload) -> str:
+    """A payload as one line of JSON."""
+    return json.dumps(payload, ensure_ascii=False, separators=(",", ":"))
+
+
+def _object(text: str) -> Payload | None:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _carried(response: Payload) -> Payload:
+    """What observers after the hook that saves may still read of the response; usage in both spellings."""
+    carried = {key: response[key] for key in ("usage", "model", "stop_reason", "id") if key in response}
+    usage = carried.get("usage")
+    if isinstance(usage, dict):
+        both = dict(usage)
+        for ours, theirs in (("input_tokens", "prompt_tokens"), ("output_tokens", "completion_tokens")):
+            if ours in usage:
+                both.setdefault(theirs, usage[ours])
+            elif theirs in usage:
+                both.setdefault(ours, usage[theirs])
+        carried["usage"] = both
+    return carried
+
+
+def _fresh(run_: Run, hook: Executable, stage: str) -> bool:
+    """Whether the hook was made or changed during this run and may be left out when it fails.
+
+    Gates and error hooks never are: they fail closed. Nor are overrides of bundled hooks: nothing would replace them.
+    """
+    if hook.bundled or stage in ("tool_exec", "pre-tool", "error", "resolve"):
+        return False
+    if any(each.bundled and each.name == hook.name for each in run_.catalog.entries(f"hooks.d/{stage}")):
+        return False
+    try:
+        return os.stat(hook.path).st_ctime > run_.began
+    except OSError:
+        return False
+
+
+def _skip(run_: Run, hook: Executable, failed: HookFailed) -> None:
+    run_.skipped.add(hook.path)
+    note = f"{failed.message}. It was made during this run, so it is left out until the next one"
+    run_.notes.append(f"{note}: fix {hook.path}" + (f"\nIts stderr: {failed.stderr[-600:]}" if failed.stderr else ""))
+    run_.notice(note)

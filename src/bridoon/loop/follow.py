@@ -1,0 +1,162 @@
+"""The state follower: run the hooks of a state, go where their payload says, until no state follows."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from bridoon.errors import Cancelled, HookFailed, LimitReached
+from bridoon.loop.chain import Payload, run_stage
+from bridoon.loop.env import turn_limit
+from bridoon.loop.gate import run_tool_exec
+from bridoon.loop.run import Run
+from bridoon.model.event import RunEnded, TurnEnded
+from bridoon.model.message import Message, Text, Usage
+
+STATES_PER_TURN = 50
+"""States in one turn, besides those of its calls, before hooks that lead in a circle are stopped."""
+
+STANDARD = frozenset({"start", "assemble", "send", "receive", "tool_exec", "tool_done"})
+
+
+class Outcome(NamedTuple):
+    """How a run ended."""
+
+    output: str
+    """What the last stage left in `output`."""
+    stop: str
+    """`end`, `length`, `error`, `limit`, `cancelled`, or the word of the API."""
+    exit_code: int
+    usage: Usage
+    turns: int
+
+
+def carry_out(run: Run) -> Outcome:
+    """Follow the states of a run whose user message is saved, and leave a valid history, however it ends.
+
+    Emits exactly one `RunEnded`, last. Cancelled is answered with an outcome, not raised.
+    """
+    outcome = Outcome("", "error", 1, run.usage, run.turns)
+    try:
+        outcome = _guarded(run)
+    finally:
+        run.session.sync()
+        run.emit(RunEnded(outcome.output, outcome.stop, outcome.exit_code))
+    return outcome
+
+
+def _guarded(run: Run) -> Outcome:
+    try:
+        output = follow(run)
+        stop, code = _stop_word(run), run.failure
+    except Cancelled as cancelled:
+        keep_shown(run, "cancelled")
+        run.session.close_open_calls("interrupted: the run was stopped; the tool may have done part of its work")
+        output, stop, code = "", "cancelled", cancelled.exit_code
+    except LimitReached as reached:
+        run.session.close_open_calls("not run: the run reached its limit")
+        run.fail(reached.message)
+        output, stop, code = f"error: {reached.message}", "limit", reached.exit_code
+    return Outcome(output, stop, code, run.usage, run.turns)
+
+
+def _stop_word(run: Run) -> str:
+    if run.failure:
+        return "error"
+    messages = run.session.messages()
+    last = messages[-1] if messages else None
+    return (last.stop if last is not None and last.role == "assistant" else "") or "end"
+
+
+def keep_shown(run: Run, stop: str) -> None:
+    """Save text that people have seen and that no message holds, so that resuming loses nothing of it."""
+    if not run.shown.strip():
+        run.shown = ""
+        return
+    text, run.shown = run.shown, ""
+    message = run.session.append(
+        Message("assistant", (Text(text),), stop=stop, provider=run.env.get("HARNESS_PROVIDER", ""))
+    )
+    run.emit(TurnEnded(stop, message.seq))
+
+
+def follow(run: Run) -> str:
+    """Follow states from `start` until one names no successor; return its `output`.
+
+    Raises LimitReached before the model is called once more than HARNESS_MAX_TURNS allows, and when hooks lead in a
+    circle without calling it.
+    """
+    limit = turn_limit(run.env, run.notice)
+    state, payload = "start", {}
+    states = 0
+    output = ""
+    while state:
+        run.cancel.check()
+        run.refresh()
+        states += 1
+        if state == "send":
+            states = 0
+            run.turns += 1
+            if run.turns > limit:
+                raise LimitReached(f"exceeded max model turns ({limit})", "raise it with --max-turns")
+        elif states > STATES_PER_TURN + 4 * len(payload.get("tool_calls") or ()):
+            raise LimitReached(f"{states} states without a call of the model: hooks lead in a circle at {state!r}")
+        entered = payload
+        try:
+            payload = _stage(run, state, payload)
+        except HookFailed as failed:
+            if state == "error":
+                output = str(failed.output.get("output") or output)
+                break
+            state, payload = "error", error_context(run, failed, entered)
+            run.failure = failed.exit_code
+            continue
+        following = payload.pop("next_state", None)
+        if state == "error" and following:
+            run.failure = 0
+        output = _output(payload)
+        if not following and state in STANDARD and payload == entered:
+            output = f"error: stage {state} made no transition"
+            run.fail(f"stage {state} made no transition: none of its hooks named a next state")
+            run.failure = 1
+        state = following if isinstance(following, str) else ""
+    return output
+
+
+def _stage(run: Run, state: str, payload: Payload) -> Payload:
+    given = dict(payload)
+    if state == "tool_exec":
+        return run_tool_exec(run, given)
+    if state == "send":
+        run.streamed = False
+    result = run_stage(run, state, given)
+    if state == "receive" and result.get("next_state") == "tool_exec" and "tool_calls" not in result:
+        result["tool_calls"] = result.pop("items", [])
+    return dict(result)
+
+
+def _output(payload: Payload) -> str:
+    value = payload.get("output")
+    return value if isinstance(value, str) else "" if value is None else str(value)
+
+
+def error_context(run: Run, failed: HookFailed, payload: Payload) -> dict[str, Any]:
+    """What the `error` stage is given: message, stage, hook, exit code, stderr, and the payload of the stage."""
+    context: dict[str, Any] = {
+        **failed.output,
+        "error": failed.message,
+        "stage": failed.stage,
+        "hook": failed.hook,
+        "exit_code": failed.code,
+        "stderr": failed.stderr[-2048:],
+        "context": {key: value for key, value in payload.items() if key not in ("messages", "tools", "system")},
+    }
+    context.pop("next_state", None)
+    if failed.hint:
+        context["hint"] = failed.hint
+    if failed.refused is not None:
+        context["refused"] = failed.refused
+        context["tool_calls"] = list(payload.get("tool_calls") or [])[1:]
+    if run.shown.strip():
+        context["partial"] = run.shown
+        keep_shown(run, "error")
+    return context

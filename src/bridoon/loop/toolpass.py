@@ -1,0 +1,88 @@
+"""One pass of a call: the executor's turn, saving the result, and what happens to a refusal."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+from bridoon.loop import executor
+from bridoon.loop.display import tool_text
+from bridoon.loop.run import Run
+from bridoon.loop.standalone import run_of
+from bridoon.model.event import Failed, ToolFinished, ToolOutput
+from bridoon.model.message import Image, Message, ToolResult
+from bridoon.sdk.script import Context
+
+
+def run_first(payload: dict[str, Any], context: Context) -> dict[str, Any]:
+    """Run `tool_calls[0]` unless the payload holds its `result`; the rest of the queue stays in the payload."""
+    run = run_of(context)
+    call, *rest = payload["tool_calls"]
+    seconds = payload.get("seconds", 0.0)
+    images = payload.get("images") or []
+    if isinstance(payload.get("result"), str):
+        text, failed = payload["result"], payload.get("error") in (True, "true")
+    else:
+        run.session.sync()
+        text, failed, images, seconds = executor.execute(run, call)
+    given = call.get("input") or {}
+    run.emit(ToolOutput(tool_text(call["name"], given, text, failed), call["id"]))
+    answer = {
+        "call_id": call["id"],
+        "name": call["name"],
+        "input": given,
+        "result": text,
+        "error": failed,
+        "seconds": round(seconds, 3),
+        "tool_calls": rest,
+        "next_state": "tool_done",
+    }
+    return {**answer, "images": images} if images else answer
+
+
+def save_result(payload: dict[str, Any], context: Context) -> dict[str, Any]:
+    """Write the tool_result message of a payload that the executor printed, and lead on."""
+    run = run_of(context)
+    images = tuple(
+        Image(str(image["mime_type"]), base64.b64decode(image["data"])) for image in payload.get("images") or ()
+    )
+    failed = payload.get("error") in (True, "true")
+    name, call_id = str(payload.get("name", "")), str(payload.get("call_id", ""))
+    _save(run, ToolResult(call_id, name, str(payload.get("result", "")), failed, images), payload.get("seconds", 0.0))
+    return _onward(payload)
+
+
+def _save(run: Run, result: ToolResult, seconds: float) -> None:
+    saved = run.session.append(Message("tool_result", (result,)))
+    run.emit(ToolFinished(result.call_id, result.name, result.failed, saved.seq, seconds))
+
+
+def _onward(payload: dict[str, Any]) -> dict[str, Any]:
+    rest = payload.get("tool_calls") or []
+    if rest:
+        return {"next_state": "tool_exec", "tool_calls": rest}
+    return {"next_state": "assemble"}
+
+
+def show_error(payload: dict[str, Any], context: Context) -> dict[str, Any]:
+    """Answer a refused call and go on, or tell the error and end.
+
+    `on_refuse=stop` in `settings.conf` (or HARNESS_ON_REFUSE=stop) ends the run at a refusal.
+    """
+    run = run_of(context)
+    refused = payload.get("refused")
+    message = str(payload.get("error") or f"a hook failed (see {context.env.get('HARNESS_LOG', 'the log')})")
+    if isinstance(refused, dict):
+        text = f"refused: {message}"
+        run.emit(ToolOutput(tool_text(refused["name"], refused.get("input") or {}, text, True), refused["id"]))
+        _save(run, ToolResult(refused["id"], refused["name"], text, True), 0.0)
+        policy = run.env.get("HARNESS_ON_REFUSE") or run.settings.get("on_refuse", "continue")
+        if policy != "stop":
+            return _onward(payload)
+        run.session.close_open_calls("not run: an earlier call of this message was refused")
+    run.emit(Failed(message))
+    hint = payload.get("hint")
+    return {**payload, "output": f"error: {message}" + (f"\n{hint}" if hint else "")}
+
+
+__all__ = ["run_first", "save_result", "show_error"]
