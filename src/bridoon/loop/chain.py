@@ -8,7 +8,7 @@ import traceback
 from typing import Any
 
 from bridoon.catalog.lookup import Executable
-from bridoon.errors import BridoonError, HookFailed
+from bridoon.errors import BridoonError, HookFailed, ProviderError
 from bridoon.loop.env import seconds
 from bridoon.loop.run import Run
 from bridoon.proc import inline
@@ -78,6 +78,8 @@ def _inline(run_: Run, hook: Executable, stage: str, payload: Payload) -> Payloa
     except BridoonError as wrong:
         failed = HookFailed(wrong.message, stage=stage, hook=hook.path, stderr=wrong.message)
         failed.hint, failed.exit_code = wrong.hint, wrong.exit_code
+        if isinstance(wrong, ProviderError):
+            failed.output = {"kind": wrong.kind}
         raise failed from wrong
     except Exception as crash:
         run_.log.write(traceback.format_exc())

@@ -30,6 +30,7 @@ def start_environment(environ: Mapping[str, str], cwd: str) -> dict[str, str]:
     env.setdefault("HARNESS_PROVIDER", "")
     env.setdefault("HARNESS_MAX_TURNS", str(MAX_TURNS))
     env.setdefault("HARNESS_LOG", "/dev/stderr")
+    env.setdefault("HARNESS_DEPTH", "0")
     env["HARNESS_PYTHON"] = sys.executable
     return env
 

@@ -86,6 +86,7 @@ class Run:
         """Whether the provider showed anything since the last request."""
         self.failure: int = 0
         """The exit code of the last failure that nothing recovered from."""
+        self.compaction_failures = 0
         self.began = time.time()
         self._told: set[str] = set()
 
@@ -94,6 +95,7 @@ class Run:
         self._session = session
         self._stream = Stream(session.dir)
         self.env.update(HARNESS_SESSION=session.dir, SESSION_DIR=session.dir, HARNESS_CWD=session.cwd)
+        self.env["HARNESS_LOOP_RUN_ID"] = f"{session.id}.{time.time_ns() // 1_000_000:x}"
 
     @property
     def session(self) -> Session:

@@ -71,6 +71,8 @@ def show_error(payload: dict[str, Any], context: Context) -> dict[str, Any]:
     """
     run = run_of(context)
     refused = payload.get("refused")
+    if payload.get("next_state"):
+        return payload  # an earlier hook of this stage has recovered
     message = str(payload.get("error") or f"a hook failed (see {context.env.get('HARNESS_LOG', 'the log')})")
     if isinstance(refused, dict):
         text = f"refused: {message}"

@@ -50,6 +50,8 @@ class Response:
         """Bytes fed so far."""
         self._expected = body_expected
         self._buffer = b""
+        self._at = 0
+        """Where the first byte of the buffer is that no state has taken."""
         self._left = 0
         """Bytes still to come of the body or of the current chunk."""
         self._state = self._read_head
@@ -61,6 +63,7 @@ class Response:
         pieces: list[bytes] = []
         while not self.done and self._state(pieces):
             pass
+        self._buffer, self._at = self._buffer[self._at :], 0
         if self.done and self._buffer:
             self.surplus += len(self._buffer)
             self._buffer = b""
@@ -80,15 +83,13 @@ class Response:
     # ---- one state each; they return whether there may be more to do with what is buffered
 
     def _read_head(self, pieces: list[bytes]) -> bool:
-        end, size = _head_end(self._buffer)
-        if end < 0:
-            if len(self._buffer) > HEAD_LIMIT:
-                raise BadResponse(f"the header is longer than {HEAD_LIMIT} bytes")
-            return False
-        raw, self._buffer = self._buffer[:end], self._buffer[end + size :]
-        if end > HEAD_LIMIT:
+        end, size = _head_end(self._buffer, self._at)
+        if (end if end >= 0 else len(self._buffer)) - self._at > HEAD_LIMIT:
             raise BadResponse(f"the header is longer than {HEAD_LIMIT} bytes")
-        head, version = _parse_head(raw)
+        if end < 0:
+            return False
+        head, version = _parse_head(self._buffer[self._at : end])
+        self._at = end + size
         if 100 <= head.status < 200:
             if head.status == 101:
                 raise BadResponse("the server switched to another protocol")
@@ -123,9 +124,9 @@ class Response:
         return False
 
     def _read_rest(self, pieces: list[bytes]) -> bool:
-        if self._buffer:
-            pieces.append(self._buffer)
-            self._buffer = b""
+        if len(self._buffer) > self._at:
+            pieces.append(self._buffer[self._at :])
+            self._at = len(self._buffer)
         return False
 
     def _read_size(self, pieces: list[bytes]) -> bool:
@@ -163,24 +164,26 @@ class Response:
         return True
 
     def _take(self, pieces: list[bytes]) -> None:
-        piece, self._buffer = self._buffer[: self._left], self._buffer[self._left :]
+        piece = self._buffer[self._at : self._at + self._left]
         if piece:
+            self._at += len(piece)
             self._left -= len(piece)
             pieces.append(piece)
 
     def _line(self, limit: int) -> bytes | None:
-        at = self._buffer.find(b"\n")
-        if at < 0:
-            if len(self._buffer) > limit:
-                raise BadResponse(f"a line of the framing is longer than {limit} bytes")
+        end = self._buffer.find(b"\n", self._at)
+        if (end if end >= 0 else len(self._buffer)) - self._at > limit:
+            raise BadResponse(f"a line of the framing is longer than {limit} bytes")
+        if end < 0:
             return None
-        line, self._buffer = self._buffer[:at], self._buffer[at + 1 :]
+        line = self._buffer[self._at : end]
+        self._at = end + 1
         return line.removesuffix(b"\r")
 
 
-def _head_end(data: bytes) -> tuple[int, int]:
+def _head_end(data: bytes, start: int) -> tuple[int, int]:
     """Where the header lines end, and the length of what ends them; -1 when they do not yet."""
-    found = [(at, len(mark)) for mark in (b"\r\n\r\n", b"\n\n") if (at := data.find(mark)) >= 0]
+    found = [(at, len(mark)) for mark in (b"\r\n\r\n", b"\n\n") if (at := data.find(mark, start)) >= 0]
     return min(found, default=(-1, 0))
 
 

@@ -1,0 +1,273 @@
+"""Whether code in a project's `.harness` may run: what people drop does, what came with a checkout is asked about."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from bridoon.catalog.files import entries, exposed, printable, read_file
+
+Ask = Callable[[str, list[str]], "bool | None"]
+"""Asks a person about a directory, given a list of what would run: yes, no, or None when there is nobody to ask."""
+
+OWN, GRANTED, REVOKED = "own", "granted", "revoked"
+"""How a directory came into the record: git did not know it; a person said yes; a person took it back."""
+
+GIT_LIMIT = 10.0
+"""Seconds that git may take to answer. A repository that takes longer is not trusted."""
+
+LISTED = 200
+"""Lines of a listing."""
+
+
+class Record(NamedTuple):
+    """One line of `$HARNESS_HOME/trusted`."""
+
+    path: str
+    how: str
+    at: str
+    inodes: tuple[int, int]
+    """Of the directory and its parent. An `own` record counts only while they are the same: a repository that is
+    cloned later to the same place is another one."""
+
+
+class Trust:
+    """Decides about harness directories, once per directory and run.
+
+    A directory is trusted when HARNESS_TRUST=1 (nothing is recorded then); when `$HARNESS_HOME/trusted` says so; or when
+    no git repository on the way up holds anything at its path, which is then recorded, so that committing it later
+    changes nothing. Otherwise a person is asked, at most once per run and directory.
+    """
+
+    def __init__(self, home: str, ask: Ask | None, env: Mapping[str, str]) -> None:
+        self._home = home
+        self._ask = ask
+        self._env = env
+        self._records: dict[str, Record] | None = None
+        self._decided: dict[str, tuple[tuple[int, int], bool]] = {}
+        self._asked: set[str] = set()
+
+    def allowed(self, harness_dir: str) -> bool:
+        """Whether what lies in the directory may run. Starts git only when a repository is near and nothing is recorded."""
+        try:
+            inodes = _inodes(harness_dir)
+        except OSError:
+            return False
+        known = self._decided.get(harness_dir)
+        if known is None or known[0] != inodes:
+            known = self._decided[harness_dir] = (inodes, self._decide(harness_dir, inodes))
+        return known[1]
+
+    def ask(self, harness_dir: str) -> bool:
+        """Ask the person about a directory that is not allowed, if that was not done before, and record a yes."""
+        if self._ask is None or harness_dir in self._asked:
+            return False
+        self._asked.add(harness_dir)
+        if self._ask(harness_dir, listing(harness_dir)) is not True:
+            return False
+        self.grant(harness_dir)
+        return True
+
+    def grant(self, harness_dir: str) -> None:
+        """Record that a person trusts the directory, whatever it will hold. Raises OSError when nothing can be written."""
+        self._write(harness_dir, GRANTED)
+
+    def revoke(self, harness_dir: str) -> None:
+        """Record that the directory is not trusted any more; it counts as code that came with a checkout."""
+        self._write(harness_dir, REVOKED)
+
+    def state(self, harness_dir: str) -> str:
+        """How the directory is recorded: `own`, `granted`, `revoked`, or empty."""
+        record = self._record(os.path.realpath(harness_dir))
+        return record.how if record else ""
+
+    def _decide(self, harness_dir: str, inodes: tuple[int, int]) -> bool:
+        if self._env.get("HARNESS_TRUST") == "1":
+            return True
+        record = self._record(os.path.realpath(harness_dir))
+        if record is not None and (record.how != OWN or record.inodes == inodes):
+            return record.how != REVOKED
+        if came_with_checkout(harness_dir, self._env):
+            return False
+        try:
+            self._write(harness_dir, OWN)
+        except OSError:
+            pass  # a home that cannot be written is no reason to stop what the user dropped
+        return True
+
+    def _record(self, real: str) -> Record | None:
+        if self._records is None:
+            self._records = _read_records(self._path)
+        return self._records.get(real)
+
+    @property
+    def _path(self) -> str:
+        return os.path.join(self._home, "trusted")
+
+    def _write(self, harness_dir: str, how: str) -> None:
+        """Append one line in one write: processes that do so together do not disturb each other."""
+        import json
+        import time
+
+        real = os.path.realpath(harness_dir)
+        inodes = _inodes(real)
+        record = Record(real, how, time.strftime("%Y-%m-%dT%H:%M:%S%z"), inodes)
+        os.makedirs(self._home, mode=0o700, exist_ok=True)
+        descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            os.write(descriptor, (json.dumps(record._asdict()) + "\n").encode("ascii"))
+        finally:
+            os.close(descriptor)
+        if self._records is not None:
+            self._records[real] = record
+        self._decided[harness_dir] = (inodes, how != REVOKED)
+
+
+def _inodes(path: str) -> tuple[int, int]:
+    real = os.path.realpath(path)
+    return os.stat(real).st_ino, os.stat(os.path.dirname(real)).st_ino
+
+
+def _read_records(path: str) -> dict[str, Record]:
+    """The last line of each path counts. Lines that are torn or foreign are skipped, and a file that others can write."""
+    import json
+
+    records: dict[str, Record] = {}
+    try:
+        if exposed(os.stat(path)):
+            return records
+        content = read_file(path, 16 << 20)
+    except OSError:
+        return records
+    for line in content.splitlines():
+        try:
+            value = json.loads(line)
+            one, other = value["inodes"]
+            record = Record(str(value["path"]), str(value["how"]), str(value["at"]), (int(one), int(other)))
+        except (ValueError, KeyError, TypeError):
+            continue
+        if record.how in (OWN, GRANTED, REVOKED):
+            records[record.path] = record
+    return records
+
+
+def came_with_checkout(harness_dir: str, env: Mapping[str, str]) -> bool:
+    """Whether a git repository holds the directory, a link that leads to it, or something in it.
+
+    Every repository on the way up is asked, for the path as it is written and for each place that links lead to. A
+    repository that cannot be asked counts as one that holds it. Without any `.git` on the way up the answer is no, and
+    git is not started.
+    """
+    git = ""
+    for path in _spellings(harness_dir):
+        inner = ""
+        place = path
+        while True:
+            if os.path.lexists(os.path.join(place, ".git")):
+                git = git or _find_git(env, place)
+                if not git or _holds(git, place, path, inner, env):
+                    return True
+                inner = place
+            above = os.path.dirname(place)
+            if above == place:
+                break
+            place = above
+    return False
+
+
+def _spellings(path: str) -> list[str]:
+    """The path with its parents resolved, and every place on the way through links to what it really is."""
+    found: list[str] = []
+    path = os.path.abspath(path)
+    for _ in range(40):
+        path = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
+        if path in found:
+            break
+        found.append(path)
+        if not os.path.islink(path):
+            break
+        path = os.path.normpath(os.path.join(os.path.dirname(path), os.readlink(path)))
+    real = os.path.realpath(path)
+    return found if real in found else [*found, real]
+
+
+def _holds(git: str, repository: str, path: str, inner: str, env: Mapping[str, str]) -> bool:
+    """Whether the index of a repository names the path or something below it.
+
+    `inner` is a repository between the two. When git refuses to look into it because it is a submodule, then its
+    own index is what counts, and that was asked before.
+    """
+    answer = _list_index(git, repository, path, env)
+    if answer is None and inner:
+        answer = _list_index(git, repository, inner, env)
+        if answer is not None and answer.startswith("160000 ") and answer.count("\0") == 1:
+            return False
+    return answer is None or bool(answer)
+
+
+def _list_index(git: str, repository: str, path: str, env: Mapping[str, str]) -> str | None:
+    """What `git ls-files` prints for a path: the beginning of it, None when git fails."""
+    below = os.path.relpath(path, repository)
+    # Nothing that the repository's own configuration names may run: no fsmonitor, no hooks, no transport. A file system
+    # that ignores case gives `.HARNESS` to whoever asks for `.harness`, so the index is asked without case.
+    argv = [git, "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"]
+    argv += ["ls-files", "-s", "-z", "--", f":(icase,literal){below}" if below != "." else ":/"]
+    clean = {name: value for name, value in env.items() if not name.startswith("GIT_")}
+    clean.update(
+        GIT_OPTIONAL_LOCKS="0",
+        GIT_TERMINAL_PROMPT="0",
+        GIT_NO_LAZY_FETCH="1",
+        GIT_ALLOW_PROTOCOL="",
+        GIT_CEILING_DIRECTORIES=os.path.dirname(repository),
+        LC_ALL="C",
+    )
+    return _run_git(argv, repository, clean)
+
+
+def _run_git(argv: list[str], cwd: str, env: dict[str, str]) -> str | None:
+    from bridoon.proc.run import CannotStart, run
+
+    try:
+        done = run(argv, cwd=cwd, env=env, timeout=GIT_LIMIT)
+    except CannotStart:
+        return None
+    return done.stdout.text(4000) if done.code == 0 and not done.timed_out else None
+
+
+def _find_git(env: Mapping[str, str], repository: str) -> str:
+    """The git program, from absolute entries of PATH that do not lie in the repository; empty when there is none."""
+    for folder in (env.get("PATH") or os.defpath).split(os.pathsep):
+        path = os.path.join(folder, "git")
+        inside = f"{os.path.realpath(folder)}/".startswith(f"{repository}/") and repository != "/"
+        if not os.path.isabs(folder) or inside:
+            continue
+        if os.path.isfile(path) and os.access(path, os.X_OK):
+            return path
+    return ""
+
+
+def listing(harness_dir: str) -> list[str]:
+    """What would run or count if the directory were trusted, as paths relative to it, fit for a terminal."""
+    found: list[str] = []
+    packs = [entry.path for entry in entries(os.path.join(harness_dir, "plugins")) if entry.is_dir()]
+    for source in (harness_dir, *packs):
+        for place in _places(source):
+            found += [printable(os.path.relpath(each, harness_dir)) for each in _files(place)]
+    return found if len(found) <= LISTED else [*found[:LISTED], f"... and {len(found) - LISTED} more"]
+
+
+def _places(source: str) -> Sequence[str]:
+    stages = [entry.path for entry in entries(os.path.join(source, "hooks.d"))]
+    names = ("commands", "tools", "providers", "skills", "settings.conf")
+    return [*(os.path.join(source, name) for name in names), *stages]
+
+
+def _files(place: str) -> list[str]:
+    try:
+        if stat.S_ISDIR(os.stat(place).st_mode):
+            return [entry.path for entry in entries(place) if not entry.name.startswith(".")]
+    except OSError:
+        return []
+    return [place]

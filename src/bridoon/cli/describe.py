@@ -1,0 +1,143 @@
+"""One line about a drop-in: read from its file when it is one of ours, else asked with `--describe`.
+
+Only files that mention `--describe` are started: anything else would do its work instead of answering.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from bridoon.catalog.files import decode, read_file
+from bridoon.catalog.lookup import Executable
+
+if TYPE_CHECKING:
+    from bridoon.proc.cancel import Cancel
+
+LIMIT = 5.0
+"""Seconds that `--describe` may take."""
+
+AT_ONCE = 8
+"""Programs that are asked at the same time."""
+
+_ONLY_AST = 0x400  # ast.PyCF_ONLY_AST, without importing ast: 4 ms
+_DECORATORS = ("hook", "tool", "command", "provider")
+
+
+def describe(drop_ins: Iterable[Executable], env: Mapping[str, str]) -> dict[str, str]:
+    """The description of each drop-in, by its path; empty when it has none. Takes 5 s at most for each eight."""
+    found: dict[str, str] = {}
+    asked: list[Executable] = []
+    for each in drop_ins:
+        if each.path in found:
+            continue
+        found[each.path] = ""
+        try:
+            content = read_file(each.path)
+        except OSError:
+            continue
+        if each.marked and (each.bundled or b"--describe" not in content):
+            found[each.path] = declared(decode(content))
+        elif each.marked or b"--describe" in content:
+            asked.append(each)
+    if asked:
+        _ask_all(asked, env, found)
+    return found
+
+
+def declared(text: str) -> str:
+    """What a marked drop-in says about itself, without running it: the docstring of its function, else of its file."""
+    try:
+        tree: Any = compile(text, "drop-in", "exec", _ONLY_AST, dont_inherit=True)
+    except (SyntaxError, ValueError):
+        return ""
+    for node in tree.body:
+        for decorator in getattr(node, "decorator_list", ()):
+            call = getattr(decorator, "func", decorator)
+            if getattr(call, "id", getattr(call, "attr", "")) in _DECORATORS:
+                given = {word.arg: word.value for word in getattr(decorator, "keywords", ())}
+                said = getattr(given.get("description"), "value", None)
+                about = said if isinstance(said, str) else _docstring(node.body)
+                if about:
+                    return _first_line(about)
+    return _first_line(_docstring(tree.body))
+
+
+def _docstring(body: list[Any]) -> str:
+    value = getattr(getattr(body[0], "value", None), "value", None) if body else None
+    return value if isinstance(value, str) else ""
+
+
+def _first_line(text: str) -> str:
+    return text.strip().split("\n", 1)[0].strip()
+
+
+def comment(text: str) -> str:
+    """The first comment line under the `#!` line of a script, else the docstring of a Python file."""
+    lines = text.split("\n", 12)
+    for line in lines[1:] if lines[0].startswith("#!") else lines:
+        found = re.match(r"\s*#+\s?(\S.*)", line)
+        if found and "coding" not in found[1][:12] and not found[1].startswith(("shellcheck", "!/")):
+            return found[1].strip()
+        quoted = re.match(r'\s*[rR]?"""(.+?)(?:"""|$)', line)
+        if quoted:
+            return quoted[1].strip()
+        if line.strip():
+            return ""
+    return ""
+
+
+def _ask_all(asked: list[Executable], env: Mapping[str, str], found: dict[str, str]) -> None:
+    """Ask several programs at a time; Ctrl-C ends them all."""
+    import threading
+
+    from bridoon.proc.cancel import Cancel
+
+    cancel = Cancel()
+    queue = list(reversed(asked))
+
+    def work() -> None:
+        while queue:
+            try:
+                one = queue.pop()
+            except IndexError:
+                return
+            found[one.path] = _ask(one, env, cancel)
+
+    threads = [threading.Thread(target=work, daemon=True) for _ in range(min(AT_ONCE, len(asked)))]
+    for thread in threads:
+        thread.start()
+    try:
+        for thread in threads:
+            thread.join()
+    except KeyboardInterrupt:
+        cancel.set()
+        for thread in threads:
+            thread.join(1.0)
+        raise
+
+
+def _ask(one: Executable, env: Mapping[str, str], cancel: Cancel) -> str:
+    """The first line that `--describe` prints."""
+    from bridoon.errors import Cancelled
+    from bridoon.proc.environment import child_env
+    from bridoon.proc.run import CannotStart, command_for, run
+
+    try:
+        done = run(
+            [*command_for(one.path, one.marked), "--describe"],
+            env=child_env(env, root=env["HARNESS_ROOT"]),
+            timeout=LIMIT,
+            cancel=cancel,
+            out_limit=1 << 16,
+            grace=0.2,
+        )
+    except (CannotStart, Cancelled):
+        return ""
+    if done.timed_out:
+        return "(no answer to --describe within 5 s)"
+    return _first_line(done.stdout.text(4000)) if done.code == 0 else ""
+
+
+__all__ = ["comment", "declared", "describe"]

@@ -1,0 +1,1 @@
+"""What the bundled tools and the permission gate are made of."""
