@@ -7,7 +7,8 @@ import stat
 import time
 
 YOUNG = 30_000_000
-"""Nanoseconds during which a second change may leave the same time stamp (clocks of file systems tick slowly)."""
+"""Nanoseconds during which a second change may leave the same time stamp (clocks of file systems tick
+slowly)."""
 
 SKEW = 1_000_000_000
 """Time stamps that lie further in the future come from another clock and say nothing about age."""
@@ -22,7 +23,8 @@ Stamp = tuple[int, int, int]
 class Watch:
     """The files and directories from which something was derived, as they looked then.
 
-    Ask through `look`; later `changed` says whether the answers could differ now. Symbolic links are followed.
+    Ask through `look`; later `changed` says whether the answers could differ now. Symbolic links are
+    followed.
     """
 
     __slots__ = ("_absent", "_now", "_present", "young")
@@ -104,26 +106,7 @@ def read_file(path: str, limit: int = TEXT_LIMIT) -> bytes:
 
 def decode(content: bytes) -> str:
     """Bytes of a text file as text: UTF-8 with or without a BOM, what is not UTF-8 replaced."""
-    return content.decode("utf-8-sig", "replace")
-
-
-class Texts:
-    """Text files, read again only when their stamp changed."""
-
-    def __init__(self) -> None:
-        self._known: dict[str, tuple[Stamp, str]] = {}
-
-    def read(self, path: str, status: os.stat_result | None = None) -> str:
-        """The text of a file. Raises OSError."""
-        stamp = stamp_of(status or os.stat(path))
-        known = self._known.get(path)
-        if known is not None and known[0] == stamp:
-            return known[1]
-        now = time.time_ns()
-        text = decode(read_file(path))
-        if not -SKEW < now - stamp[0] < YOUNG:
-            self._known[path] = (stamp, text)
-        return text
+    return content.decode("utf-8", "replace").removeprefix("\ufeff")
 
 
 def entries(path: str) -> list[os.DirEntry[str]]:

@@ -4,30 +4,36 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from bridoon.catalog.files import Texts, printable
-from bridoon.catalog.passes import Arrangement, RunHook, effective, process_runner
-from bridoon.catalog.shelf import FOLDERS, Shelf
-from bridoon.catalog.sources import Executable, NearMiss, Source, colon_list
+from bridoon.catalog.files import Watch, printable
+from bridoon.catalog.passes import Arrangement, RunHook, effective, process_runner, scoped
+from bridoon.catalog.shelf import FOLDERS, Shelf, clashes
+from bridoon.catalog.sources import Executable, NearMiss, Source, colon_list, places
 from bridoon.catalog.survey import Survey
 
 if TYPE_CHECKING:
-    from bridoon.catalog.conf import ProviderConf, Settings
+    from bridoon.catalog.conf import Settings
     from bridoon.catalog.prompts import Fragment
     from bridoon.catalog.skills import Skill
     from bridoon.catalog.trust import Ask, Trust
+    from bridoon.catalog.variants import ProviderConf, Verdict
+    from bridoon.sdk.script import Context
+
+T = TypeVar("T")
 
 __all__ = ["Catalog", "Executable", "NearMiss", "Source"]
 
 
 class Catalog:
-    """The drop-ins that take part in a run in `cwd`. Call `refresh` before each state; the rest answers from memory.
+    """The drop-ins that take part in a run in `cwd`. Call `refresh` before each state; the rest answers
+    from memory.
 
-    `home` is $HARNESS_HOME, `root` the directory that holds the bundled `plugins/`. `provider` limits the sources to
-    those of the active provider (`choose` changes it); empty means all. `notice` is told, once each, what a person should
-    know. `ask_trust` asks a person about code that came with a checkout. `run_hook` runs hooks of the `sources` stage
-    that are not ours; without it they are started as processes.
+    `home` is $HARNESS_HOME, `root` the directory that holds the bundled `plugins/`. `provider` limits the
+    sources to those of the active provider (`choose` changes it); empty means all. `notice` is told, once
+    each, what a person should know. `ask_trust` asks a person about code that came with a checkout.
+    `run_hook` runs hooks of the `sources` stage that are not ours; without it they are started as
+    processes.
     """
 
     def __init__(  # noqa: PLR0913 - each is one fact about where a run takes place
@@ -55,10 +61,11 @@ class Catalog:
         self._run_hook = run_hook
         self._trust: Trust | None = None
         self._told: set[str] = set()
-        self._texts = Texts()
+        self._kept: dict[str, tuple[int, Any]] = {}
+        self._watched: dict[str, tuple[int, Watch, Any]] = {}
         self._survey: Survey | None = None
         self._arrangement: Arrangement | None = None
-        self._reported: dict[NearMiss, int] = {}
+        self._reported: dict[NearMiss, str] = {}
         self._forget()
 
     # ---- looking
@@ -85,7 +92,8 @@ class Catalog:
         return changed
 
     def choose(self, provider: str, protocol: str = "") -> None:
-        """Make a provider the active one. `protocol` counts when no `.conf` of that name says what it speaks."""
+        """Make a provider the active one. `protocol` counts when no `.conf` of that name says what it
+        speaks."""
         if (provider, protocol) != (self.provider, self._protocol):
             self.provider, self._protocol = provider, protocol
             if self._survey is not None:
@@ -95,7 +103,9 @@ class Catalog:
 
     def _arrange(self, survey: Survey) -> Arrangement:
         env = {**self.env, "HARNESS_PROVIDER": self.provider}
-        run_hook = self._run_hook or process_runner(env, self.home, self.root)
+        run_hook: RunHook | None = self._run_hook or process_runner(env, self.home, self.root)
+        if env.get("HARNESS_STAGE") == "sources":
+            run_hook = None  # this is such a hook, or was started by one: it would be started again for ever
         arrangement = Arrangement(survey, self.provider, self._protocol, run_hook)
         if arrangement.failure:
             self._tell(f"{arrangement.failure}; the standard directories are used")
@@ -107,6 +117,7 @@ class Catalog:
         self._hooks: dict[str, list[Executable]] = {}
         self._settings: Settings | None = None
         self._confs: list[ProviderConf] | None = None
+        self._conf: dict[str, ProviderConf | None] = {}
         self._read_misses: list[NearMiss] = []
         self._variable: str | None = None
 
@@ -167,6 +178,15 @@ class Catalog:
             self._variable = colon_list([source.path for source in self.sources], self.home)
         return self._variable
 
+    def walk(self) -> list[Source]:
+        """The standard list that the `sources` stage starts from, whatever its hooks make of it."""
+        return [shelf.source for shelf in self._there()[0].walk()]
+
+    def scoped(self, paths: list[str]) -> list[str]:
+        """Those of these sources that do not belong to a provider other than the active one."""
+        shelves = self._there()[0].resolve(paths)
+        return [shelf.source.path for shelf in scoped(shelves, self.provider, self._protocol)]
+
     # ---- drop-ins
 
     def hooks(self, stage: str) -> list[Executable]:
@@ -177,7 +197,8 @@ class Catalog:
         return list(found)
 
     def find(self, kind: str, name: str) -> Executable | None:
-        """The most local drop-in of a kind (`commands`, `tools`, `providers`, `hooks.d/<stage>`) and file name."""
+        """The most local drop-in of a kind (`commands`, `tools`, `providers`, `hooks.d/<stage>`) and file
+        name."""
         known = self._kinds.get(kind)
         if known is None:
             known = self._kinds[kind] = {each.name: each for each in effective(self.shelves, kind)}
@@ -211,33 +232,37 @@ class Catalog:
         if self._settings is None:
             from bridoon.catalog.conf import read_settings
 
-            self._settings = read_settings(self.shelves, self._read_misses)
+            misses: list[NearMiss] = []
+            self._settings = read_settings(self.shelves, misses)
+            self._note(misses)
         return self._settings
 
     def confs(self) -> list[ProviderConf]:
         """Every usable provider variant of every source, overridden ones included, lowest priority first."""
         if self._confs is None:
-            from bridoon.catalog.conf import ProviderConf, read_variant
+            from bridoon.catalog.variants import ProviderConf, read_variant
 
             read = [read_variant(variant) for shelf in self._there()[1].all for variant in shelf.variants]
-            self._read_misses += [each for each in read if isinstance(each, NearMiss)]
+            self._note([each for each in read if isinstance(each, NearMiss)])
             self._confs = [each for each in read if isinstance(each, ProviderConf)]
         return self._confs
 
     def conf(self, name: str) -> ProviderConf | None:
-        """The most local variant of a name. A file that cannot be used hides those below it: nothing replaces it."""
-        from bridoon.catalog.conf import ProviderConf, read_variant
+        """The most local variant of a name. One that cannot be used hides those below it all the same."""
+        if name not in self._conf:
+            from bridoon.catalog.variants import ProviderConf, read_variant
 
-        for shelf in reversed(self._there()[1].all):
-            for variant in shelf.variants:
-                if variant.name == name:
-                    conf = read_variant(variant)
-                    return conf if isinstance(conf, ProviderConf) else None
-        return None
+            named = [each for shelf in self._there()[1].all for each in shelf.variants if each.name == name]
+            conf = read_variant(named[-1]) if named else None
+            self._conf[name] = conf if isinstance(conf, ProviderConf) else None
+        return self._conf[name]
 
-    def own_confs(self) -> list[ProviderConf]:
-        """The variants that are bundled or the user's own: those that decide where keys may go."""
-        return [conf for conf in self.confs() if conf.source.scope in ("bundled", "home")]
+    def key_allowed(self, conf: ProviderConf, variable: str = "") -> Verdict:
+        """Whether a variant may be given the key in `variable` (empty: the credential of its name)."""
+        from bridoon.catalog.variants import key_allowed
+
+        own = [each for each in self.confs() if each.source.scope in ("bundled", "home")]
+        return key_allowed(conf, own, variable)
 
     # ---- text
 
@@ -247,15 +272,47 @@ class Catalog:
 
     def fragments(self) -> list[Fragment]:
         """The same with the path of each."""
-        from bridoon.catalog.prompts import fragments
 
-        return fragments(self, self._texts)
+        def make(watch: Watch) -> list[Fragment]:
+            from bridoon.catalog.prompts import Prompts
+
+            prompts = Prompts(self.cwd, self.sources, self.untrusted, watch)
+            found = prompts.collect()
+            self.report(prompts.misses, "prompts")
+            return found
+
+        return self._while_unchanged("prompts", make)
 
     def skills(self) -> dict[str, Skill]:
         """The skills by name, in bytewise order, the most local of each name."""
-        from bridoon.catalog.skills import find_skills
 
-        return find_skills(self, self._texts)
+        def make(watch: Watch) -> dict[str, Skill]:
+            from bridoon.catalog.skills import Skills
+
+            skills = Skills(self, watch)
+            found = skills.find()
+            self.report(skills.misses, "skills")
+            return found
+
+        return self._while_unchanged("skills", make)
+
+    def _while_unchanged(self, key: str, make: Callable[[Watch], T]) -> T:
+        """What `make` derived from files, made again when one of those that it watched changed."""
+        known = self._watched.get(key)
+        if known is None or known[0] != self.generation or known[1].young or known[1].changed():
+            watch = Watch()
+            known = self._watched[key] = (self.generation, watch, make(watch))
+        value: T = known[2]
+        return value
+
+    def kept(self, key: str, make: Callable[[T | None], T]) -> T:
+        """What `make` derived from this catalog, made again, out of the old value, after a refresh that
+        found changes."""
+        known = self._kept.get(key)
+        if known is None or known[0] != self.generation:
+            known = self._kept[key] = (self.generation, make(known[1] if known else None))
+        value: T = known[1]
+        return value
 
     # ---- what nearly works
 
@@ -268,9 +325,14 @@ class Catalog:
         found += [*clashes(arrangement.all), *self._read_misses, *self._reported]
         return list(dict.fromkeys(found))
 
+    def _note(self, misses: list[NearMiss]) -> None:
+        self._read_misses += misses
+        for miss in misses:
+            self._tell(_sentence(miss))
+
     def report(self, misses: list[NearMiss], about: str) -> None:
-        """Take note of near misses that others found: skills, prompts, schemas. They replace those reported before
-        `about` the same."""
+        """Take note of near misses that others found: skills, prompts, schemas. They replace those reported
+        before `about` the same."""
         for miss in [miss for miss, group in self._reported.items() if group == about]:
             del self._reported[miss]
         for miss in misses:
@@ -285,7 +347,8 @@ class Catalog:
         for text in survey.alarms:
             self._tell(text)
         for source in survey.untrusted:
-            self._tell(f"{source.path} is not trusted, so nothing of it runs: it came with a checkout (hs trust)")
+            if self.trust.state(source.path) != "revoked":  # whoever took it back knows
+                self._tell(f"{source.path} came with a checkout: nothing of it runs until hs trust")
         for shelf in arrangement.all:
             for miss in shelf.misses:
                 if not miss.reason.startswith("skipped:"):
@@ -299,22 +362,15 @@ class Catalog:
             self._notice(printable(text))
 
 
+def catalog_for(context: Context) -> Catalog:
+    """The catalog of the run that a drop-in is part of; when it is a program, one made from its environment."""
+    if context.run is not None:
+        found: Catalog = context.run.catalog
+        return found
+    env = context.env
+    home, root = places(env)
+    return Catalog(env, context.cwd, home, root, env.get("HARNESS_PROVIDER", ""), notice=context.log)
+
+
 def _sentence(miss: NearMiss) -> str:
     return f"{miss.path}: {miss.reason}"
-
-
-def clashes(shelves: list[Shelf]) -> list[NearMiss]:
-    """Drop-ins of packs that are hidden by another pack of the same harness directory: hardly on purpose."""
-    owners: dict[tuple[str, str, str], Executable] = {}
-    found = []
-    for shelf in shelves:
-        if not shelf.source.pack or shelf.source.scope == "bundled":
-            continue
-        for group in shelf.executables.values():
-            for each in group:
-                key = (shelf.source.harness, each.kind, each.name)
-                if key in owners:
-                    reason = f"name clash: the pack {shelf.source.pack} has one of the same name, which counts"
-                    found.append(NearMiss(owners[key].path, each.kind, reason))
-                owners[key] = each
-    return found

@@ -7,7 +7,6 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from bridoon.catalog.conf import read_variant
 from bridoon.catalog.shelf import Shelf
 from bridoon.catalog.sources import Executable, NearMiss, colon_list
 from bridoon.catalog.survey import Survey
@@ -15,7 +14,8 @@ from bridoon.errors import BridoonError
 
 STAGE = "hooks.d/sources"
 WALK, SCOPE = "30-walk-dirs", "40-scope-providers"
-"""The bundled hooks of the stage. Their work is done here without running them, as long as nothing overrides them."""
+"""The bundled hooks of the stage. Their work is done here without running them, as long as nothing
+overrides them."""
 
 PASSES = 3
 
@@ -24,7 +24,8 @@ RunHook = Callable[[Executable, dict[str, Any]], dict[str, Any]]
 
 
 def scoped(shelves: Sequence[Shelf], provider: str, protocol: str = "") -> list[Shelf]:
-    """Without the sources that belong to providers other than the active one and the one whose protocol it speaks.
+    """Without the sources that belong to providers other than the active one and the one whose protocol it
+    speaks.
 
     `protocol` counts when no variant of that name says it. With an empty `provider` all are kept.
     """
@@ -38,10 +39,12 @@ def _belongs(shelf: Shelf, provider: str, protocol: str) -> bool:
     if shelf.source.provider in (provider, protocol):
         return True
     hosts = shelf.has_provider(provider) or shelf.has_variant(provider)
-    return hosts or bool(protocol) and shelf.has_provider(protocol)
+    return hosts or (bool(protocol) and shelf.has_provider(protocol))
 
 
 def _protocol(shelves: Sequence[Shelf], provider: str) -> str:
+    from bridoon.catalog.variants import read_variant
+
     for shelf in reversed(shelves):
         for variant in shelf.variants:
             if variant.name == provider:
@@ -62,29 +65,29 @@ def effective(shelves: Sequence[Shelf], kind: str) -> list[Executable]:
 class Arrangement:
     """Carries out the `sources` stage over a survey: `all` holds every source, `active` those that take part.
 
-    Hooks found in the bundled packs and the home run first. Hooks that lie in the sources found so far, and did not run
-    yet, follow in a second and third pass. A hook that fails is named in `failure`, and the standard walk counts.
+    Hooks found in the bundled packs and the home run first. Hooks that lie in the sources found so far, and
+    did not run yet, follow in a second and third pass. A hook that fails is named in `failure`, and the
+    standard walk counts.
     """
 
-    def __init__(self, survey: Survey, provider: str, protocol: str, run_hook: RunHook) -> None:
+    def __init__(self, survey: Survey, provider: str, protocol: str, run_hook: RunHook | None) -> None:
         self._survey = survey
         self._provider, self._protocol = provider, protocol
-        self._run_hook = run_hook
         self.failure = ""
-        self.custom = any(not _is_ours(hook) for hook in effective(survey.walk(), STAGE))
+        self.custom = bool(run_hook) and any(not _is_ours(hook) for hook in effective(survey.walk(), STAGE))
         """Whether a hook takes part whose answer may change without a trace on disk."""
         self.all = survey.walk()
         self.active = self._scope(self.all)
-        if self.custom:
+        if self.custom and run_hook:
             try:
-                self._ask_hooks()
+                self._ask_hooks(run_hook)
             except BridoonError as wrong:
                 self.failure = wrong.message
 
     def _scope(self, shelves: Sequence[Shelf]) -> list[Shelf]:
         return scoped(shelves, self._provider, self._protocol)
 
-    def _ask_hooks(self) -> None:
+    def _ask_hooks(self, run_hook: RunHook) -> None:
         ran: set[str] = set()
         found: list[Shelf] = []
         for number in range(PASSES):
@@ -94,18 +97,18 @@ class Arrangement:
                 break
             for hook in hooks:
                 ran.add(hook.path)
-                found = self._step(hook, found)
+                found = self._step(hook, found, run_hook)
         last = [hook for hook in effective(found, STAGE) if hook.name == SCOPE]
         if last and _is_ours(last[0]):
             found = self._scope(found)
         left_out = [shelf for shelf in self._survey.walk() if shelf not in self.active and shelf not in found]
         self.all, self.active = [*left_out, *found], found
 
-    def _step(self, hook: Executable, found: list[Shelf]) -> list[Shelf]:
+    def _step(self, hook: Executable, found: list[Shelf], run_hook: RunHook) -> list[Shelf]:
         if _is_ours(hook):
             return self._survey.walk() if hook.name == WALK else self._scope(found)
         payload = {"sources": [shelf.source.path for shelf in found]} if found else {}
-        answer = self._run_hook(hook, payload).get("sources")
+        answer = run_hook(hook, payload).get("sources")
         if not isinstance(answer, list) or not all(isinstance(each, str) for each in answer):
             raise BridoonError(f"hook {hook.path} printed no list of sources")
         return self._survey.resolve(answer)
@@ -116,7 +119,8 @@ def _is_ours(hook: Executable) -> bool:
 
 
 def process_runner(env: Mapping[str, str], home: str, root: str) -> RunHook:
-    """Runs `sources` hooks as processes, or inline when they are bundled. Raises BridoonError naming the hook."""
+    """Runs `sources` hooks as processes, or inline when they are bundled. Raises BridoonError naming the
+    hook."""
 
     def run_hook(hook: Executable, payload: dict[str, Any]) -> dict[str, Any]:
         listed = colon_list(payload.get("sources", []), home)
@@ -150,7 +154,9 @@ def _spawn(hook: Executable, payload: dict[str, Any], env: dict[str, str], root:
         raise BridoonError(f"hook {hook.path} cannot start: {wrong}") from None
     if done.code != 0 or done.timed_out:
         last = done.stderr.text().strip().splitlines()[-1:]
-        raise BridoonError(f"hook {hook.path} exited {done.code} during sources" + "".join(f": {each}" for each in last))
+        raise BridoonError(
+            f"hook {hook.path} exited {done.code} during sources" + "".join(f": {each}" for each in last)
+        )
     text = done.stdout.text(1 << 20)
     try:
         return json.loads(text) if text.strip() else payload

@@ -19,7 +19,7 @@ STAGES = (
 )  # fmt: skip
 """Stages that exist without anybody naming them."""
 
-COMMAND = re.compile(r"[a-z][a-z0-9_-]*")
+COMMAND = r"[a-z][a-z0-9_-]*"
 
 LEFTOVERS = ("~", ".bak", ".swp", ".tmp", ".orig", ".rej", ".pyc")
 """Ends of names that editors and tools leave behind. Such files are no drop-ins."""
@@ -65,12 +65,13 @@ class Shelf(NamedTuple):
 def bundled_shelves(root: str) -> list[Shelf]:
     """The packs in `<root>/plugins`, listed once per process: an installation does not change while it runs.
 
-    Every file in an executable folder counts, whatever its mode: some installers drop the x bit.
+    Every file in an executable folder counts, whatever its mode: some installers drop the x bit. `core` comes first:
+    what it does for everybody, a provider pack may do better.
     """
     known = _bundled.get(root)
     if known is None:
-        packs = os.path.join(root, "plugins")
-        known = _bundled[root] = [_bundled_pack(entry) for entry in entries(packs) if _is_folder(entry)]
+        packs = sorted(entries(os.path.join(root, "plugins")), key=lambda entry: entry.name != "core")
+        known = _bundled[root] = [_bundled_pack(entry) for entry in packs if _is_folder(entry)]
     return known
 
 
@@ -96,7 +97,11 @@ def _bundled_pack(pack: os.DirEntry[str]) -> Shelf:
 
 
 def _bundled_folder(
-    folder: str, kind: str, source: Source, executables: dict[str, tuple[Executable, ...]], variants: list[Variant]
+    folder: str,
+    kind: str,
+    source: Source,
+    executables: dict[str, tuple[Executable, ...]],
+    variants: list[Variant],
 ) -> None:
     found = []
     for entry in entries(folder):
@@ -112,13 +117,15 @@ def _bundled_folder(
 
 
 def with_provider(shelf: Shelf) -> Shelf:
-    """The shelf with its source marked as a provider's own, when its directory is named like a provider in it."""
+    """The shelf with its source marked as a provider's own, when its directory is named like a provider in
+    it."""
     base = os.path.basename(shelf.source.path)
     if not (shelf.has_provider(base) or shelf.has_variant(base)):
         return shelf
     source = shelf.source._replace(provider=base)
     executables = {
-        kind: tuple(each._replace(source=source) for each in group) for kind, group in shelf.executables.items()
+        kind: tuple(each._replace(source=source) for each in group)
+        for kind, group in shelf.executables.items()
     }
     variants = tuple(each._replace(source=source) for each in shelf.variants)
     return shelf._replace(source=source, executables=executables, variants=variants)
@@ -150,10 +157,10 @@ class Reader:
             elif name == "settings.conf":
                 settings = entry.path if self._fit_file(entry.path, "settings") else ""
             elif name in MISNAMED and entry.is_dir():
-                self._miss(entry.path, MISNAMED[name], f"no such folder is read: did you mean {MISNAMED[name]}/ ?")
-        shelf = Shelf(
-            self._source, self._executables, tuple(self._variants), settings, tuple(self._misses)
-        )
+                self._miss(
+                    entry.path, MISNAMED[name], f"no such folder is read: did you mean {MISNAMED[name]}/ ?"
+                )
+        shelf = Shelf(self._source, self._executables, tuple(self._variants), settings, tuple(self._misses))
         return with_provider(shelf)
 
     def _miss(self, path: str, kind: str, reason: str) -> None:
@@ -186,7 +193,9 @@ class Reader:
                 self._folder(entry.path, f"hooks.d/{entry.name}")
                 near = near_stage(entry.name)
                 if near and entries(entry.path):
-                    self._miss(entry.path, "hooks.d", f"nothing runs this stage by itself: did you mean {near}/ ?")
+                    self._miss(
+                        entry.path, "hooks.d", f"nothing runs this stage by itself: did you mean {near}/ ?"
+                    )
             elif not entry.name.startswith(".") and not entry.is_dir() and not entry.name.endswith(PAPERS):
                 self._miss(entry.path, "hooks.d", "a hook lies in hooks.d/<stage>/, not directly in hooks.d/")
 
@@ -209,7 +218,9 @@ class Reader:
             return None
         variant = kind == "providers" and name.endswith(".conf")
         runs = bool(status.st_mode & 0o111) and os.access(path, os.X_OK)
-        reason = self._reason(name, path, kind, status) if variant or runs else self._not_executable(name, path)
+        reason = (
+            self._reason(name, path, kind, status) if variant or runs else self._not_executable(name, path)
+        )
         if reason:
             self._miss(path, kind, reason)
             return None
@@ -222,7 +233,7 @@ class Reader:
         if name.endswith(LEFTOVERS):
             end = next(end for end in LEFTOVERS if name.endswith(end))
             return f"ignored: its name ends in {end}"
-        if kind == "commands" and not COMMAND.fullmatch(name):
+        if kind == "commands" and not re.fullmatch(COMMAND, name):
             return "no command can be called that: small letters, digits, - and _ only"
         unfit = exposed(status)
         return f"skipped: {unfit}" if unfit else ""
@@ -271,3 +282,22 @@ def _one_slip(one: str, other: str) -> bool:
     a, b = one[head:], other[head:]
     swapped = len(a) > 1 and len(b) > 1 and (a[0], a[1]) == (b[1], b[0]) and a[2:] == b[2:]
     return a[1:] == b[1:] or a[1:] == b or a == b[1:] or swapped
+
+
+def clashes(shelves: list[Shelf]) -> list[NearMiss]:
+    """Drop-ins of packs that are hidden by another pack of the same harness directory: hardly on purpose."""
+    owners: dict[tuple[str, str, str], Executable] = {}
+    found = []
+    for shelf in shelves:
+        if not shelf.source.pack or shelf.source.scope == "bundled":
+            continue
+        for group in shelf.executables.values():
+            for each in group:
+                key = (shelf.source.harness, each.kind, each.name)
+                if key in owners:
+                    reason = (
+                        f"name clash: the pack {shelf.source.pack} has one of the same name, which counts"
+                    )
+                    found.append(NearMiss(owners[key].path, each.kind, reason))
+                owners[key] = each
+    return found

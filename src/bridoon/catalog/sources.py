@@ -20,12 +20,13 @@ class Source(NamedTuple):
 
     path: str
     scope: str
-    """`bundled`; `home` ($HARNESS_HOME and its packs); `global` (above the user's home directory, or that directory's
-    own `.harness` when $HARNESS_HOME is elsewhere); `project` (any other)."""
+    """`bundled`; `home` ($HARNESS_HOME and its packs); `global` (above the user's home directory, or that
+    directory's own `.harness` when $HARNESS_HOME is elsewhere); `project` (any other)."""
     pack: str = ""
     """The name of the pack; empty for a harness directory itself."""
     provider: str = ""
-    """The provider that the source exists for: it takes part only while that provider, or a variant, is active."""
+    """The provider that the source exists for: it takes part only while that provider, or a variant, is
+    active."""
 
     @property
     def harness(self) -> str:
@@ -47,10 +48,13 @@ class Executable(NamedTuple):
 
     @property
     def marked(self) -> bool:
-        """Whether the first line says that it declares one function: a bundled one is then called in-process."""
+        """Whether the first line says that it declares one function: a bundled one is then called
+        in-process."""
         known = _marks.get(self.path)
         if known is None or known[0] != self.stamp:
-            known = _marks[self.path] = (self.stamp, _has_mark(self.path))
+            from bridoon.proc.inline import is_marked
+
+            known = _marks[self.path] = (self.stamp, is_marked(self.path))
         return known[1]
 
 
@@ -64,17 +68,6 @@ class NearMiss(NamedTuple):
 
 
 _marks: dict[str, tuple[Stamp, bool]] = {}
-
-
-def _has_mark(path: str) -> bool:
-    from bridoon.catalog.files import read_file
-    from bridoon.sdk.script import MARK
-
-    try:
-        start = read_file(path, len(MARK) + 1)
-    except OSError:
-        return False
-    return start.startswith(MARK) and start[len(MARK) :] in (b"", b"\n")
 
 
 def places(env: Mapping[str, str]) -> tuple[str, str]:
@@ -92,7 +85,8 @@ def upward(path: str) -> list[str]:
 
 
 def candidates(cwd: str, home: str) -> list[str]:
-    """Every path where a harness directory could be, most global first: the home first unless the walk meets it."""
+    """Every path where a harness directory could be, most global first: the home first unless the walk
+    meets it."""
     walk = [os.path.join(place, HARNESS) for place in reversed(upward(cwd))]
     return walk if home in walk else [home, *walk]
 
@@ -108,8 +102,8 @@ def scope_of(harness: str, home: str, user_home: str) -> str:
 def colon_list(paths: list[str], home: str) -> str:
     """The paths as one colon-joined value for HARNESS_SOURCES.
 
-    A path that holds a colon or a line end is named there through a link in `<home>/.links`; when no link can be made
-    it is left out.
+    A path that holds a colon or a line end is named there through a link in `<home>/.links`; when no link
+    can be made it is left out.
     """
     named = [path if ":" not in path and "\n" not in path else _link(path, home) for path in paths]
     return ":".join(path for path in named if path)

@@ -1,4 +1,4 @@
-"""One look at the file system: the sources that are there, those that may not take part, and what lies in them."""
+"""One look at the file system: which sources are there, which may take part, and what lies in them."""
 
 from __future__ import annotations
 
@@ -36,15 +36,19 @@ class Survey:
         self._walk = self._look_around(cwd)
 
     def walk(self) -> list[Shelf]:
-        """The standard list: bundled packs, then each harness directory after its packs, most global first."""
+        """The standard list: bundled packs, then each harness directory after its packs, most global
+        first."""
         return self._walk
 
     def bootstrap(self) -> list[Shelf]:
         """The bundled packs and the home: where hooks of the `sources` stage are looked for first."""
-        return [shelf for shelf in self._walk if shelf.source.scope == "bundled" or self._is_home(shelf.source)]
+        return [
+            shelf for shelf in self._walk if shelf.source.scope == "bundled" or self._is_home(shelf.source)
+        ]
 
     def resolve(self, paths: Iterable[str]) -> list[Shelf]:
-        """The shelves of directories that a `sources` hook named; those that may not take part are left out."""
+        """The shelves of directories that a `sources` hook named; those that may not take part are left
+        out."""
         known = {shelf.source.path: shelf for shelf in self._walk}
         found: dict[str, Shelf] = {}
         for path in paths:
@@ -112,7 +116,9 @@ class Survey:
 
     def _read(self, source: Source) -> Shelf:
         shelf = self._shelves[source.path] = Reader(source, self.watch).read()
-        self.alarms += [f"{miss.path} is {miss.reason}" for miss in shelf.misses if miss.reason.startswith("skipped:")]
+        self.alarms += [
+            f"{miss.path} is {miss.reason}" for miss in shelf.misses if miss.reason.startswith("skipped:")
+        ]
         return shelf
 
     def _without_doubles(self, shelves: list[Shelf]) -> list[Shelf]:
@@ -129,17 +135,25 @@ class Survey:
         if not path or path in self._shelves:
             return self._shelves.get(path)
         status = self.watch.look(path)
-        if status is None or not stat.S_ISDIR(status.st_mode) or not self._fit(path, status):
-            self.misses.append(NearMiss(path or "?", "source", "named by a sources hook, but no directory"))
-            return None
+        if status is None or not stat.S_ISDIR(status.st_mode):
+            return self._refuse(path, "named by a sources hook, but no directory")
+        reason = exposed(status) or foreign_link(path)
+        if reason:
+            return self._refuse(path, f"skipped: {reason}")
         above = os.path.dirname(path)
         pack = os.path.basename(path) if os.path.basename(above) == "plugins" else ""
         source = Source(path, "project", pack)
         source = source._replace(scope=scope_of(source.harness, self._home, self._user_home))
         if source.scope != "home" and not self._allowed([source.harness]):
-            self.misses.append(NearMiss(path, "source", NOT_TRUSTED))
-            return None
+            return self._refuse(path, NOT_TRUSTED)
         return self._read(source)
+
+    def _refuse(self, path: str, reason: str) -> Shelf | None:
+        miss = NearMiss(path, "source", reason)
+        if miss not in self.misses:
+            self.misses.append(miss)
+            self.alarms.append(f"{path} is left out: {reason}")
+        return None
 
 
 def _identity(status: os.stat_result) -> Identity:

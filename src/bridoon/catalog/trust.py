@@ -1,4 +1,4 @@
-"""Whether code in a project's `.harness` may run: what people drop does, what came with a checkout is asked about."""
+"""Whether a project's `.harness` may run code: what people drop may, what came with a checkout asks first."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import NamedTuple
 from bridoon.catalog.files import entries, exposed, printable, read_file
 
 Ask = Callable[[str, list[str]], "bool | None"]
-"""Asks a person about a directory, given a list of what would run: yes, no, or None when there is nobody to ask."""
+"""Asks a person about a directory, given a list of what would run: yes, no, or None when there is nobody to
+ask."""
 
 OWN, GRANTED, REVOKED = "own", "granted", "revoked"
 """How a directory came into the record: git did not know it; a person said yes; a person took it back."""
@@ -29,16 +30,17 @@ class Record(NamedTuple):
     how: str
     at: str
     inodes: tuple[int, int]
-    """Of the directory and its parent. An `own` record counts only while they are the same: a repository that is
-    cloned later to the same place is another one."""
+    """Of the directory and its parent. An `own` record counts only while they are the same: a repository
+    that is cloned later to the same place is another one."""
 
 
 class Trust:
     """Decides about harness directories, once per directory and run.
 
-    A directory is trusted when HARNESS_TRUST=1 (nothing is recorded then); when `$HARNESS_HOME/trusted` says so; or when
-    no git repository on the way up holds anything at its path, which is then recorded, so that committing it later
-    changes nothing. Otherwise a person is asked, at most once per run and directory.
+    A directory is trusted when HARNESS_TRUST=1 (nothing is recorded then); when `$HARNESS_HOME/trusted`
+    says so; or when no git repository on the way up holds anything at its path, which is then recorded, so
+    that committing it later changes nothing. Otherwise a person is asked, at most once per run and
+    directory.
     """
 
     def __init__(self, home: str, ask: Ask | None, env: Mapping[str, str]) -> None:
@@ -50,7 +52,8 @@ class Trust:
         self._asked: set[str] = set()
 
     def allowed(self, harness_dir: str) -> bool:
-        """Whether what lies in the directory may run. Starts git only when a repository is near and nothing is recorded."""
+        """Whether what lies in the directory may run. Starts git only when a repository is near and nothing
+        is recorded."""
         try:
             inodes = _inodes(harness_dir)
         except OSError:
@@ -61,7 +64,8 @@ class Trust:
         return known[1]
 
     def ask(self, harness_dir: str) -> bool:
-        """Ask the person about a directory that is not allowed, if that was not done before, and record a yes."""
+        """Ask the person about a directory that is not allowed, if that was not done before, and record a
+        yes."""
         if self._ask is None or harness_dir in self._asked:
             return False
         self._asked.add(harness_dir)
@@ -71,7 +75,8 @@ class Trust:
         return True
 
     def grant(self, harness_dir: str) -> None:
-        """Record that a person trusts the directory, whatever it will hold. Raises OSError when nothing can be written."""
+        """Record that a person trusts the directory, whatever it will hold. Raises OSError when nothing can
+        be written."""
         self._write(harness_dir, GRANTED)
 
     def revoke(self, harness_dir: str) -> None:
@@ -82,6 +87,10 @@ class Trust:
         """How the directory is recorded: `own`, `granted`, `revoked`, or empty."""
         record = self._record(os.path.realpath(harness_dir))
         return record.how if record else ""
+
+    def records(self) -> list[Record]:
+        """What is recorded, one of each path, oldest path first."""
+        return list(_read_records(self._path).values())
 
     def _decide(self, harness_dir: str, inodes: tuple[int, int]) -> bool:
         if self._env.get("HARNESS_TRUST") == "1":
@@ -131,7 +140,8 @@ def _inodes(path: str) -> tuple[int, int]:
 
 
 def _read_records(path: str) -> dict[str, Record]:
-    """The last line of each path counts. Lines that are torn or foreign are skipped, and a file that others can write."""
+    """The last line of each path counts. Lines that are torn or foreign are skipped, and a file that others
+    can write."""
     import json
 
     records: dict[str, Record] = {}
@@ -156,9 +166,9 @@ def _read_records(path: str) -> dict[str, Record]:
 def came_with_checkout(harness_dir: str, env: Mapping[str, str]) -> bool:
     """Whether a git repository holds the directory, a link that leads to it, or something in it.
 
-    Every repository on the way up is asked, for the path as it is written and for each place that links lead to. A
-    repository that cannot be asked counts as one that holds it. Without any `.git` on the way up the answer is no, and
-    git is not started.
+    Every repository on the way up is asked, for the path as it is written and for each place that links
+    lead to. A repository that cannot be asked counts as one that holds it. Without any `.git` on the way up
+    the answer is no, and git is not started.
     """
     git = ""
     for path in _spellings(harness_dir):
@@ -196,8 +206,8 @@ def _spellings(path: str) -> list[str]:
 def _holds(git: str, repository: str, path: str, inner: str, env: Mapping[str, str]) -> bool:
     """Whether the index of a repository names the path or something below it.
 
-    `inner` is a repository between the two. When git refuses to look into it because it is a submodule, then its
-    own index is what counts, and that was asked before.
+    `inner` is a repository between the two. When git refuses to look into it because it is a submodule,
+    then its own index is what counts, and that was asked before.
     """
     answer = _list_index(git, repository, path, env)
     if answer is None and inner:
@@ -210,8 +220,9 @@ def _holds(git: str, repository: str, path: str, inner: str, env: Mapping[str, s
 def _list_index(git: str, repository: str, path: str, env: Mapping[str, str]) -> str | None:
     """What `git ls-files` prints for a path: the beginning of it, None when git fails."""
     below = os.path.relpath(path, repository)
-    # Nothing that the repository's own configuration names may run: no fsmonitor, no hooks, no transport. A file system
-    # that ignores case gives `.HARNESS` to whoever asks for `.harness`, so the index is asked without case.
+    # Nothing that the repository's own configuration names may run: no fsmonitor, no hooks, no transport. A
+    # file system that ignores case gives `.HARNESS` to whoever asks for `.harness`, so the index is asked
+    # without case.
     argv = [git, "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"]
     argv += ["ls-files", "-s", "-z", "--", f":(icase,literal){below}" if below != "." else ":/"]
     clean = {name: value for name, value in env.items() if not name.startswith("GIT_")}
@@ -237,7 +248,8 @@ def _run_git(argv: list[str], cwd: str, env: dict[str, str]) -> str | None:
 
 
 def _find_git(env: Mapping[str, str], repository: str) -> str:
-    """The git program, from absolute entries of PATH that do not lie in the repository; empty when there is none."""
+    """The git program, from absolute entries of PATH that do not lie in the repository; empty when there is
+    none."""
     for folder in (env.get("PATH") or os.defpath).split(os.pathsep):
         path = os.path.join(folder, "git")
         inside = f"{os.path.realpath(folder)}/".startswith(f"{repository}/") and repository != "/"

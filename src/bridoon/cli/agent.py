@@ -65,7 +65,7 @@ def _carry_out(options: Options, words: list[str], env: Mapping[str, str], cance
     roots = [env["HARNESS_SESSIONS"]]
     if options.session:
         place = history.find(roots, options.session)
-    elif words and store.is_id(words[0]) and os.path.isdir(os.path.join(roots[0], words[0])):
+    elif words and store.ID.fullmatch(words[0]) and os.path.isdir(os.path.join(roots[0], words[0])):
         place, words = os.path.join(roots[0], words[0]), words[1:]
     text = _message(words, cancel)
     images, attached = attachments(options.attach)
@@ -98,7 +98,7 @@ def introduce(run: Run) -> None:
 
 def attachments(paths: tuple[str, ...]) -> tuple[tuple[Image, ...], str]:
     """Files to send along: images as images, anything else as text. Raises UsageError for what cannot be read."""
-    from bridoon.toolkit.textfile import image_type
+    from bridoon.toolkit.picture import mime_type as image_type
 
     images, texts = [], []
     for path in paths:

@@ -59,7 +59,6 @@ TRUST = Command(
     "trust", "let the .harness directory of a checkout run its code", "[DIR]", 0, 1,
     (
         Option("--list", "show what is recorded, and what is not trusted here"),
-        Option("--yes", "do not ask; needed without a terminal", short="-y"),
         Option("--dry-run", "only show what would run"),
         JSON,
     ),

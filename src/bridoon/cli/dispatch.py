@@ -78,6 +78,6 @@ def start(command: Executable, arguments: list[str], env: dict[str, str], catalo
         code = inline.load(command.path).run(arguments, Context(env))
         return code or 0
     from bridoon.proc.environment import child_env
-    from bridoon.proc.run import become
+    from bridoon.proc.become import become
 
     return become(command.path, command.marked, arguments, child_env(env, root=env["HARNESS_ROOT"]))

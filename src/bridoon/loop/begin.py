@@ -41,7 +41,8 @@ def prompt(run: Run, text: str, images: tuple[Image, ...] = ()) -> Outcome:
     """
     session = run.session
     with session.lock(cancel=run.cancel):
-        session.reopen()
+        session.refresh()
+        session.repair()
         if not text.strip() and not images and not _can_continue(session):
             raise UsageError("the message is empty", "say what to do, or pipe it in")
         run.stream.start_over()

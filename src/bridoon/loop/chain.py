@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import traceback
+from collections.abc import Sequence
 from typing import Any
 
 from bridoon.catalog.lookup import Executable
@@ -59,8 +60,7 @@ def run_hook(
     if hook.bundled and hook.marked:
         return _inline(run_, hook, stage, payload)
     done = spawn(run_, hook, stage, payload, tty=tty, limit=limit)
-    text = done.stdout.text()
-    check_exit(hook, stage, done, text)
+    text = output(hook, stage, done)
     if not text.strip():
         run_.notice(f"hook {hook.path} printed nothing in {stage}: its input is passed on (observers end with cat)")
         return payload
@@ -91,8 +91,15 @@ def _inline(run_: Run, hook: Executable, stage: str, payload: Payload) -> Payloa
     return answer
 
 
-def spawn(
-    run_: Run, hook: Executable, stage: str, payload: Payload | str, *, tty: bool = False, limit: float | None = None
+def spawn(  # noqa: PLR0913 - a hook, its input, and how long it may hold what
+    run_: Run,
+    hook: Executable,
+    stage: str,
+    payload: Payload | str,
+    arguments: Sequence[str] = (),
+    *,
+    tty: bool = False,
+    limit: float | None = None,
 ) -> Completed:
     """Run a hook as a process with the payload and a newline on its standard input. Its stderr goes to the log."""
     text = payload if isinstance(payload, str) else dump(payload)
@@ -100,7 +107,7 @@ def spawn(
         limit = seconds(run_.env, "HARNESS_HOOK_TIMEOUT", None if stage in PATIENT else HOOK_LIMIT)
     try:
         done = run(
-            command_for(hook.path, hook.marked),
+            [*command_for(hook.path, hook.marked), *arguments],
             stdin=text.encode("utf-8", "replace") + b"\n",
             env=run_.child_environment(stage),
             timeout=limit,
@@ -115,7 +122,17 @@ def spawn(
     return done
 
 
-def check_exit(hook: Executable, stage: str, done: Completed, text: str) -> None:
+def output(hook: Executable, stage: str, done: Completed) -> str:
+    """What a hook printed. Raises HookFailed when it failed or printed more than OUTPUT_LIMIT."""
+    text = done.stdout.data.decode("utf-8", "replace")
+    _check_exit(hook, stage, done, text)
+    if done.stdout.truncated:
+        message = f"hook {hook.path} printed {done.stdout.total} bytes during {stage}: at most {OUTPUT_LIMIT} are read"
+        raise HookFailed(message, stage=stage, hook=hook.path)
+    return text
+
+
+def _check_exit(hook: Executable, stage: str, done: Completed, text: str) -> None:
     """Raise HookFailed when the process failed; what it printed as `.error` is the message then."""
     if done.timed_out:
         message = f"hook {hook.path} took longer than {done.seconds:.0f} s during {stage}"
@@ -170,7 +187,7 @@ def _object(text: str) -> Payload | None:
 
 def _carried(response: Payload) -> Payload:
     """What observers after the hook that saves may still read of the response; usage in both spellings."""
-    carried = {key: response[key] for key in ("usage", "model", "stop_reason", "id") if key in response}
+    carried: Payload = {key: response[key] for key in ("usage", "model", "stop_reason", "id") if key in response}
     usage = carried.get("usage")
     if isinstance(usage, dict):
         both = dict(usage)

@@ -15,7 +15,7 @@ from bridoon.loop.run import Front, Run
 from bridoon.loop.standalone import catalog_of
 from bridoon.model.message import Image, Message, Text, Thinking, ToolCall, ToolResult
 from bridoon.session import store
-from bridoon.session.window import HEADER, window
+from bridoon.session.view import is_summary, window
 
 WINDOW = 128_000
 """Tokens that a model reads when neither its `.conf` (`context=`) nor HARNESS_CONTEXT says."""
@@ -62,7 +62,7 @@ def size(run: Run, messages: tuple[Message, ...] | None = None) -> Size:
 def window_of(run: Run) -> int:
     """The model's window in tokens: HARNESS_CONTEXT, the provider's `context=`, else the default."""
     conf = run.catalog.conf(run.env.get("HARNESS_PROVIDER", ""))
-    said = run.env.get("HARNESS_CONTEXT") or run.settings.get("context", "") or (conf.context if conf else "")
+    said = run.env.get("HARNESS_CONTEXT") or run.settings.get("context", "") or (conf.context if conf else 0)
     text = str(said).strip()
     return int(text) if text.isascii() and text.isdigit() and int(text) > 0 else WINDOW
 
@@ -98,7 +98,7 @@ def compact(run: Run) -> bool:
     shown = window(run.session.messages())
     cut = _cut(shown, int(window_of(run) * _share(run, "compact_keep", KEEP)))
     older = shown[:cut]
-    if cut == 0 or (cut == 1 and HEADER in older[0].extra):
+    if cut == 0 or (cut == 1 and is_summary(older[0])):
         run.compaction_failures += 1
         run.notice("compaction: nothing older than the newest turn is left to summarise")
         return False
@@ -111,7 +111,7 @@ def compact(run: Run) -> bool:
         return False
     run.compaction_failures = 0
     text = f"<summary-of-earlier-conversation>\n{summary}\n</summary-of-earlier-conversation>"
-    run.session.append(Message("user", (Text(text),), extra={HEADER: str(shown[cut].seq)}))
+    run.session.append(Message("user", (Text(text),), extra={"compaction": str(shown[cut].seq)}))
     return True
 
 

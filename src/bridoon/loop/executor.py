@@ -17,7 +17,7 @@ from bridoon.loop.run import Run
 from bridoon.proc import inline
 from bridoon.proc.run import CannotStart, command_for, run
 from bridoon.sdk.script import Picture, Result
-from bridoon.toolkit.outcome import bounded, note
+from bridoon.toolkit.outcome import bounded, note, output_limit
 
 TOOL_LIMIT = 600.0
 """Seconds that a tool may take when neither it nor HARNESS_TOOL_TIMEOUT says otherwise."""
@@ -112,10 +112,10 @@ def execute(run_: Run, call: dict[str, Any]) -> Answer:
         raise
     except SystemExit as stop:
         result = Result(str(stop.code), failed=True)
-    except BridoonError as wrong:
-        result = Result("error: " + wrong.message + (f" ({wrong.hint})" if wrong.hint else ""), failed=True)
     except CannotStart as wrong:
         result = Result(f"error: tool '{call['name']}' cannot start: {wrong}", failed=True)
+    except BridoonError as wrong:
+        result = Result("error: " + wrong.message + (f" ({wrong.hint})" if wrong.hint else ""), failed=True)
     except Exception as crash:
         run_.log.write(f"[harness] tool {tool.path} crashed: {type(crash).__name__}: {crash}")
         result = Result(f"error: the tool crashed: {type(crash).__name__}: {crash}", failed=True)
@@ -151,7 +151,7 @@ def _process(run_: Run, tool: Executable, call: dict[str, Any], extra: dict[str,
     finally:
         if os.path.exists(status_file):
             os.unlink(status_file)
-    content = done.stdout.text().rstrip("\n")
+    content = done.stdout.text(output_limit(run_.env)).rstrip("\n")
     stderr = done.stderr.text().rstrip("\n")
     if done.timed_out:
         status = {"timed_out": True, "elapsed_s": done.seconds, "limit_s": limit}
@@ -207,7 +207,7 @@ def schema_of(run_: Run, tool: Executable) -> dict[str, Any]:
     if done.code != 0:
         last = done.stderr.text().strip().splitlines()[-1:]
         raise BridoonError(f"--schema exited {done.code}" + (f": {last[0]}" if last else ""))
-    text = done.stdout.text()
+    text = done.stdout.data.decode("utf-8", "replace")
     try:
         schema = json.loads(text)
     except ValueError as wrong:

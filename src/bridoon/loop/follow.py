@@ -86,7 +86,8 @@ def follow(run: Run) -> str:
     circle without calling it.
     """
     limit = turn_limit(run.env, run.notice)
-    state, payload = "start", {}
+    state: str = "start"
+    payload: Payload = {}
     states = 0
     output = ""
     while state:

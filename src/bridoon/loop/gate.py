@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from bridoon.catalog.lookup import Executable
 from bridoon.errors import HookFailed
 from bridoon.loop import executor
-from bridoon.loop.chain import Payload, check_exit, parse, run_hook, spawn
+from bridoon.loop.chain import Payload, output, parse, run_hook, spawn
 from bridoon.loop.env import seconds
 from bridoon.loop.run import Run
 
@@ -136,8 +136,7 @@ def _ask_program(run: Run, hook: Executable, stage: str, given: Payload) -> Payl
         if limit is None:
             limit = _setting(run) or (GATE_LIMIT_AT_TERMINAL if terminal else GATE_LIMIT)
         done = spawn(run, hook, stage, given, tty=terminal, limit=limit)
-    text = done.stdout.text()
-    check_exit(hook, stage, done, text)
+    text = output(hook, stage, done)
     if not text.strip():
         raise HookFailed(f"hook {hook.path} printed nothing: a gate prints the call to let it pass",
                          stage=stage, hook=hook.path)

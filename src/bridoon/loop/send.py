@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from typing import Any
 
 from bridoon.dialects import stream as dialect
@@ -48,8 +47,7 @@ def send(payload: dict[str, Any], context: Context) -> dict[str, Any]:
 def _process(run_: Run, prepared: select.Prepared, payload: dict[str, Any]) -> dict[str, Any]:
     provider = prepared.provider
     flags = ["--stream"] if prepared.streams else []
-    follower = Follower(run_.stream.path)
-    follower.skip_to_end()
+    follower = Follower(run_.stream.path, at_end=True)
 
     def tick() -> None:
         for line in follower.lines():
@@ -80,7 +78,7 @@ def _answer(run_: Run, path: str, done: Completed) -> dict[str, Any]:
     if done.code != 0:
         last = " | ".join(stderr.splitlines()[-3:])
         raise ProviderError(last or f"provider {path} exited {done.code}", "server", partial=run_.shown)
-    text = done.stdout.text()
+    text = done.stdout.data.decode("utf-8", "replace")
     try:
         value = json.loads(text)
     except ValueError as wrong:
@@ -105,8 +103,3 @@ def _show(run_: Run, response: dict[str, Any]) -> None:
         run_.emit(TextDelta(message.text))
     for call in message.calls:
         run_.emit(ToolStarted(call.id, call.name, call.input))
-
-
-def log_name(path: str) -> str:
-    """A provider's file as it is shown to people."""
-    return os.path.basename(path)

@@ -17,11 +17,10 @@ class Cancel:
     It owns two descriptors, which are closed with the object.
     """
 
-    __slots__ = ("_callbacks", "_read", "_write", "asked", "signum")
+    __slots__ = ("_callbacks", "_read", "_write", "is_set", "signum")
 
     def __init__(self) -> None:
-        self.asked = 0
-        """How often somebody asked. The second time means: at once, without grace."""
+        self.is_set = False
         self.signum = 0
         """The first signal that asked, 0 while nobody did."""
         self._callbacks: dict[int, Callable[[], object]] = {}
@@ -33,21 +32,11 @@ class Cancel:
             if fd >= 0:
                 os.close(fd)
 
-    @property
-    def is_set(self) -> bool:
-        """True as soon as somebody asked to stop."""
-        return self.asked > 0
-
-    @property
-    def urgent(self) -> bool:
-        """True when it was asked for more than once: grace periods are cut short."""
-        return self.asked > 1
-
     def set(self, signum: int = signal.SIGINT) -> None:
         """Ask everything that waits to stop, for the reason `signum`. Safe in a signal handler."""
-        if not self.asked:
+        if not self.is_set:
             self.signum = int(signum)
-        self.asked += 1
+        self.is_set = True
         try:
             os.write(self._write, b"!")
         except BlockingIOError:
@@ -61,22 +50,22 @@ class Cancel:
 
     def check(self) -> None:
         """Raise `Cancelled` if this is set."""
-        if self.asked:
+        if self.is_set:
             raise Cancelled(self.signum)
 
     def wait(self, seconds: float) -> bool:
         """Sleep up to `seconds`; return True as soon as this is set, False when the time is over."""
-        if self.asked:
+        if self.is_set:
             return True
         poll = select.poll()
         poll.register(self._read, select.POLLIN)
         return bool(poll.poll(max(0.0, seconds) * 1000))
 
     def on_set(self, callback: Callable[[], object]) -> _Registration:
-        """Within this context, `callback` is called once, by whoever sets this (at once if it is set already).
+        """Within this context, `callback` is called once, by whoever sets this; at once if it is set.
 
-        It runs in the setter's thread or in a signal handler: it must be short, take no lock and raise nothing
-        but OSError, which is ignored.
+        It runs in the setter's thread or in a signal handler: it must be short, take no lock and raise
+        nothing but OSError, which is ignored.
         """
         return _Registration(self, callback)
 
@@ -101,7 +90,7 @@ class _Registration:
     def __enter__(self) -> None:
         callbacks = self._cancel._callbacks
         callbacks[id(self)] = self._callback
-        if self._cancel.asked:
+        if self._cancel.is_set:
             self._cancel._call(id(self))
 
     def __exit__(

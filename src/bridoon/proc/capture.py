@@ -1,4 +1,4 @@
-"""Bounded memory of a byte stream: its head and its tail, with the full text in a file when that is not all."""
+"""Bounded memory of a byte stream: its head and tail, and a file with all of it when that is more."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ SPILL_LIMIT = 64 << 20
 class Capture:
     """Takes a stream chunk by chunk, and keeps at most `memory` bytes of it.
 
-    `spill` names a file (mode 0600, its directory is made) that gets the first `spill_limit` bytes of a stream
-    that is too long to be kept or shown whole; it is not written for shorter ones.
+    `spill` names a file (mode 0600, its directory is made) that gets the first `spill_limit` bytes of a
+    stream that is too long to be kept or shown whole; it is not written for shorter ones.
     """
 
     def __init__(self, memory: int = MEMORY_LIMIT, spill: str = "", spill_limit: int = SPILL_LIMIT) -> None:
@@ -76,10 +76,11 @@ class Capture:
         """The bytes that are kept: all of them, or head and tail put together when `truncated`."""
         return bytes(self._head + self._kept_tail())
 
-    def text(self, limit: int = TEXT_LIMIT) -> str:
-        """The stream as text of at most `limit` characters and a line that says what was cut and where it is.
+    def text(self, limit: int | None = None) -> str:
+        """The stream as text: at most `limit` characters, and a line that says what was cut and where it is.
 
-        Bytes that are not UTF-8 become U+FFFD. Call it after `finish`.
+        Without a limit, only what memory does not hold is cut. Bytes that are not UTF-8 become U+FFFD. To be
+        called after `finish`.
         """
         if self.truncated:
             head, tail = _decode_head(self._head), _decode_tail(self._kept_tail())
@@ -87,19 +88,20 @@ class Capture:
         else:
             head = tail = self.data.decode("utf-8", "replace")
             length = len(head)
-            if length <= limit:
+            if limit is None or length <= limit:
                 return head
             if not self._file.size:
                 self._file.write(self.data)
                 self._file.close()
-        head = head[: int(limit * HEAD_SHARE)]
-        keep = min(len(tail), limit - int(limit * HEAD_SHARE))
-        tail = tail[len(tail) - keep :]
+        if limit is not None:
+            head = head[: int(limit * HEAD_SHARE)]
+            keep = min(len(tail), limit - int(limit * HEAD_SHARE))
+            tail = tail[len(tail) - keep :]
         cut = length - len(head) - len(tail)
         return f"{head}\n[... {cut} characters cut{self._file.note(self.total)} ...]\n{tail}"
 
     def last_text(self, limit: int = 2048) -> str:
-        """The last `limit` characters at most, from a line's beginning if that loses little; for error messages."""
+        """The last `limit` characters at most, from the beginning of a line if that loses little."""
         kept = self._kept_tail() if self.truncated else self._head + self._tail
         text = _decode_tail(kept[-4 * limit :])
         if len(text) <= limit and self.total <= 4 * limit:

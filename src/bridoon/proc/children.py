@@ -1,7 +1,7 @@
 """Who descends from this process, which call each of them belongs to, and how they end.
 
-Every orphan below us becomes our child (a Linux sub-reaper), so nothing that a tool started can leave our tree, and
-the marks in its environment say whose it is. Without /proc (macOS) only process groups are known and killed.
+Every orphan below us becomes our child (a Linux sub-reaper), so nothing that a tool started can leave our
+tree, and the marks in its environment say whose it is. Without /proc (macOS) only process groups are known.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterable, Mapping
-from threading import Lock
+from threading import RLock
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridoon.proc import records, table
@@ -49,7 +49,8 @@ class _State:
     """What this process knows about its children; read and written under `lock`."""
 
     def __init__(self) -> None:
-        self.lock = Lock()
+        self.lock = RLock()
+        """Re-entrant: `end_all` may be called by a signal handler, in the middle of anything."""
         self.waited: dict[int, str] = {}
         """Children that a `run` waits for, with their calls: nobody else may reap these."""
         self.background: dict[str, _Left] = {}
@@ -69,6 +70,13 @@ def guard(home: str = "") -> None:
             _state.adopts = table.adopt_orphans()
             _hear_of_deaths()
         records.write(home)
+
+
+def let_go() -> None:
+    """This process is about to become another program, which knows nothing of orphans and records."""
+    if _state.adopts:
+        table.adopt_orphans(False)
+    records.remove()
 
 
 def new_call() -> str:
@@ -100,7 +108,7 @@ def reap(child: Popen[bytes]) -> int | None:
 
 
 def left_behind(call: str, leader: int) -> list[Process]:
-    """What is alive of a call whose first process, `leader`, has been reaped. Next to free when nothing is."""
+    """What is alive of a call whose first process, `leader`, has been reaped. Cheap when nothing is."""
     if not (table.LINUX and _state.adopts):
         return members(call, leader)
     strays = _strays()
@@ -118,7 +126,7 @@ def left_behind(call: str, leader: int) -> list[Process]:
 
 
 def members(call: str, leader: int) -> list[Process]:
-    """The living processes of a call: its group, its session, their descendants, and whatever carries its mark."""
+    """The living processes of a call: its group and session, their descendants, and what has its mark."""
     if not table.LINUX:
         return _group(leader)
     everyone = table.everyone()
@@ -159,7 +167,8 @@ def jobs() -> list[Job]:
     with _state.lock:
         running, background = set(_state.waited.values()), dict(_state.background)
     if not table.LINUX:
-        return [Job(pid, "", 0.0, call) for (pid, *_), call in background.values() if table.send_group(pid, 0)]
+        alive = (left for left in background.values() if _still_there(left.process))
+        return [Job(left.process.pid, "", 0.0, left.call) for left in alive]
     found = []
     for process in _strays(known=True):
         calls = table.marks(process.pid, CALL)
@@ -176,7 +185,7 @@ def kill_tree(
 ) -> bool:
     """End whatever `find` finds: TERM, `grace` seconds, KILL; True when it finds nothing more.
 
-    `wait(seconds)` lets time pass; it returns True to cut the grace short. Takes `grace` + `KILL_PATIENCE` at most.
+    `wait(seconds)` lets time pass. All in all this takes `grace` + `KILL_PATIENCE` at most.
     """
     for signum, patience in ((signal.SIGTERM, grace), (signal.SIGKILL, KILL_PATIENCE)):
         deadline = time.monotonic() + patience
@@ -189,31 +198,32 @@ def kill_tree(
             # Nobody gets TERM twice: many programs take that for impatience.
             _signal(found, signum, told if signum == signal.SIGTERM else set())
             left = deadline - time.monotonic()
-            if left <= 0 or (wait(min(pause, left)) and signum == signal.SIGTERM):
+            if left <= 0:
                 break
+            wait(min(pause, left))
             pause = min(pause * 1.5, 0.05)
     return not find()
 
 
-def end_all(grace: float = 1.0, *, keep_background: bool = False) -> bool:
+def end_all(grace: float = 1.0, *, keep: bool = False) -> bool:
     """The end of this process: end everything that descends from it, in `grace` + 1 seconds at most.
 
-    With `keep_background`, what finished calls left alive goes on living. True when nothing else is left.
+    With `keep`, what finished calls left in the background lives on. True when nothing else is left.
     """
     gone = True
     if not table.LINUX:
         with _state.lock:
-            groups = {*_state.waited, *(() if keep_background else (left.process.pid for left in _lefts()))}
+            groups = {*_state.waited, *(() if keep else (left.process.pid for left in _lefts()))}
         gone = kill_tree(lambda: [one for group in groups for one in _group(group)], grace=grace)
     elif table.own_children():
-        gone = kill_tree(lambda: _descendants(keep_background), grace=grace)
+        gone = kill_tree(lambda: _descendants(keep), grace=grace)
     if gone:
         records.remove()
     return gone
 
 
 def sweep_stale(home: str) -> int:
-    """Kill what harness processes left alive that were killed themselves; return how many processes that were.
+    """Kill what killed harness processes left alive; return how many processes that were.
 
     One listing of `<home>/.running` when there is nothing to do. Never this process or one that it runs in.
     """
@@ -244,7 +254,7 @@ def reap_orphans() -> None:
 
 
 def _strays(known: bool = False) -> list[Process]:
-    """Living children that nobody waits for; with `known`, those left in the background too. Buries the dead."""
+    """Living children that nobody waits for; with `known`, also those in the background. Buries the dead."""
     found = []
     with _state.lock:
         for pid in table.own_children() - _state.waited.keys():
@@ -264,8 +274,8 @@ def _foreign(process: Process) -> bool:
     return process.group == os.getpgrp() and not table.marks(process.pid, CALL)
 
 
-def _descendants(keep_background: bool) -> list[Process]:
-    strays = {process.pid for process in _strays(known=not keep_background)}
+def _descendants(keep: bool) -> list[Process]:
+    strays = {process.pid for process in _strays(known=not keep)}
     with _state.lock:
         roots = strays | _state.waited.keys()
     return [process for process in table.below(roots, table.everyone()).values() if process.alive]
@@ -293,7 +303,7 @@ def _own_part(calls: Iterable[str]) -> str:
 
 
 def _signal(processes: list[Process], signum: int, told: set[str | int]) -> None:
-    """Signal whole groups, so that nobody forks away meanwhile; skip the groups and processes in `told`, and add."""
+    """Signal whole groups, so that nobody forks away meanwhile. Skips what is in `told`, and adds to it."""
     groups = {process.group for process in processes} - {0, 1, os.getpgrp()} - told
     for group in groups:
         table.send_group(group, signum)

@@ -1,8 +1,8 @@
 """The one place that builds the environment of a child: the user's own, the harness on PATH, and our marks.
 
-A mark names the process that a child belongs to (`HARNESS_OWNER`) and the call that started it (`HARNESS_CALL`). Both
-are `/`-joined, outermost first: whatever runs inside a tool stays a part of that tool's call, however deep. They are
-how descendants that left their group and their session are found again.
+A mark names the process that a child belongs to (`HARNESS_OWNER`) and the call that started it
+(`HARNESS_CALL`). Both are `/`-joined, outermost first: whatever runs inside a tool stays a part of its call,
+however deep. They are how descendants that left their group and their session are found again.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ def child_env(
 ) -> dict[str, str]:
     """The environment of a child: everything in `base`, with `extra` on top.
 
-    `<root>/bin` stands first in PATH, once. Nothing of the user's is dropped but what no process can be given:
-    names that are empty or hold `=`, and anything with a NUL. Values of `extra` become text; None removes a name.
+    `<root>/bin` stands first in PATH, once. Nothing of the user's is dropped but what no process can be
+    given: names that are empty or hold `=`, and anything with a NUL. Values of `extra` become text; None
+    removes one.
     """
     env = {**base, "HARNESS_PYTHON": sys.executable}
     for name, value in (extra or {}).items():

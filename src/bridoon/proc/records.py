@@ -1,4 +1,4 @@
-"""Which harness processes have children: one file each, so that the next start finds what a killed one left behind."""
+"""Which harness processes have children, one file each: how a start finds what a killed one left behind."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import sys
 import time
 
 from bridoon.proc import table
+from bridoon.proc.environment import OWNER
 
 FOLDER = ".running"
 _FORGET_AFTER = 30 * 86400
@@ -15,9 +16,13 @@ _written = ""
 
 
 def write(home: str) -> None:
-    """Record that this process has children, in `<home>/.running/`; once. A home that cannot be written has none."""
-    global _written  # noqa: PLW0603 - a process has one record
-    if _written or not home:
+    """Record once, in `<home>/.running/`, that this process has children; removed when it ends by itself.
+
+    A process that runs inside another's call needs none: its children carry that one's mark too. A home that
+    cannot be written has no records.
+    """
+    global _written
+    if _written or not home or _is_inside_another():
         return
     folder = os.path.join(home, FOLDER)
     path = os.path.join(folder, table.identity())
@@ -31,11 +36,15 @@ def write(home: str) -> None:
     except OSError:
         return
     _written = path
+    import atexit
+
+    # What it leaves alive without being killed is meant to live.
+    atexit.register(remove)
 
 
 def remove() -> None:
     """This process has no children any more."""
-    global _written  # noqa: PLW0603
+    global _written
     if _written:
         drop(_written)
         _written = ""
@@ -50,9 +59,10 @@ def drop(path: str) -> None:
 
 
 def dead_owners(home: str) -> dict[str, str]:
-    """The records in `home` whose process died without removing them: identity -> path. One listing when there are none.
+    """The records in `home` whose process died without removing them: identity -> path.
 
-    Records of another machine or container that shares this home are left alone, for a month.
+    One listing when there are none. Records of another machine or container that shares this home are left
+    alone, for a month.
     """
     folder = os.path.join(home, FOLDER)
     try:
@@ -72,6 +82,11 @@ def dead_owners(home: str) -> dict[str, str]:
     return dead
 
 
+def _is_inside_another() -> bool:
+    owners = (mark.partition(".") for mark in os.environ.get(OWNER, "").split("/"))
+    return any(pid.isdigit() and _lives(int(pid), started) for pid, _, started in owners)
+
+
 def _lives(pid: int, started: str) -> bool:
     if not table.LINUX:
         return table.exists(pid)
@@ -80,7 +95,7 @@ def _lives(pid: int, started: str) -> bool:
 
 
 def _is_elsewhere(path: str) -> bool:
-    """Whether a record tells of processes that cannot be seen from here. Those that no longer can exist are dropped."""
+    """Whether a record tells of processes that cannot be seen from here. Drops it if they cannot exist."""
     try:
         with open(path, encoding="utf-8") as record:
             there = record.read().split("\n")

@@ -78,16 +78,16 @@ def run(  # noqa: PLR0913 - every one of them is something a caller decides
     tick: Callable[[], object] | None = None,
     tty: bool = False,
 ) -> Completed:
-    """Run `argv` (its first word is a path, or a name in PATH) with exactly the environment `env`, plus our marks.
+    """Run `argv` (its first word is a path, or a name in PATH) with the environment `env` and our marks.
 
-    `out_limit` and `err_limit` are bytes kept of each stream; `spill` is the file for the full output (`Capture`).
-    `merge` puts stderr into stdout in the order written. `on_output("stdout" | "stderr", chunk)` sees every chunk.
-    After `timeout` seconds, or when `cancel` is set, everything that belongs to the call gets TERM, `grace` seconds,
-    and KILL. Background processes die with the call, unless `keep_background` and it ended by itself.
-    `tty` lends the terminal to the program, if there is one to lend; otherwise it cannot open `/dev/tty`.
+    `out_limit` and `err_limit` are the bytes kept of each stream; `spill` names the file for all of stdout
+    (`Capture`). `merge` puts stderr into stdout in the order written. `on_output("stdout" | "stderr", chunk)`
+    sees every chunk. After `timeout` seconds, or when `cancel` is set, what belongs to the call gets TERM,
+    `grace` seconds, and KILL. Background processes die with the call, unless `keep_background` and it ended
+    by itself. `tty` lends the terminal to the program if there is one; else it cannot open `/dev/tty`.
 
-    Raises `CannotStart`; `Interrupted` (a `Cancelled`) once everything is stopped; whatever `tick` and `on_output`
-    raise, likewise.
+    Raises `CannotStart`; `Interrupted` (a `Cancelled`) once everything is stopped; also what `tick` and
+    `on_output` raise, likewise.
     """
     if cancel is not None:
         cancel.check()
@@ -274,14 +274,16 @@ class _Call:
             seconds = min(seconds, TICK)
         if self._exit < 0 and self._code is None:
             seconds = min(seconds, TICK / 5)
-        heard = False
+        heard, ended = False, self._exit < 0 or self._terminal is not None
         for fd, _ in self._poll.poll(max(0.0, seconds) * 1000):
             if fd in self._sinks:
                 heard = True
                 self._receive(fd)
             elif fd == self._stdin:
                 self._send()
-        if self._code is None:
+            else:
+                ended = ended or fd == self._exit
+        if ended and self._code is None:
             self._look_at_child()
         now = time.monotonic()
         if self.tick is not None and now - self._last_tick >= TICK / 2:
@@ -331,13 +333,12 @@ class _Call:
             if not self._pump(SILENCE):
                 break
 
-    def _pass_time(self, seconds: float) -> bool:
-        """Serve the program's streams for so long, or until it ends; True when the user grows impatient."""
+    def _pass_time(self, seconds: float) -> None:
+        """Serve the program's streams for so long, or until it ends."""
         end = time.monotonic() + seconds
         running = self._code is None
         while (left := end - time.monotonic()) > 0 and running == (self._code is None):
             self._pump(left)
-        return bool(getattr(self._cancel, "urgent", False))
 
     def _ignore_cancel(self) -> None:
         """Once it is set its descriptor is always ready, and would turn every wait into a spin."""

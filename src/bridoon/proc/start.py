@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _ARGUMENT_LIMIT = 128 << 10
 """Bytes that Linux takes in one argument or variable, its end included."""
 _BUSY_RETRIES = 5
+_RUN_MARKED = "import sys; from bridoon.sdk.py import main; sys.exit(main(sys.argv[1:]))"
 
 
 class CannotStart(BridoonError):
@@ -38,17 +39,23 @@ class Streams(NamedTuple):
 
 
 def command_for(path: str, marked: bool) -> list[str]:
-    """How to start an executable file: a marked one by this interpreter, without the shell that finds `hs`."""
+    """How to start an executable file: a marked one by this interpreter, not by the shell that finds `hs`."""
     if not marked:
         return [path]
     # -P keeps the working directory, which may be anybody's checkout, out of the import path.
-    return [sys.executable, "-P", "-c", "import sys; from bridoon.sdk.py import main; sys.exit(main(sys.argv[1:]))", path]
+    return [sys.executable, "-P", "-c", _RUN_MARKED, path]
 
 
 def start(
-    argv: Sequence[str], *, env: Mapping[str, str], cwd: str | None, streams: Streams, call: str, session: bool
+    argv: Sequence[str],
+    *,
+    env: Mapping[str, str],
+    cwd: str | None,
+    streams: Streams,
+    call: str,
+    session: bool,
 ) -> Popen[bytes]:
-    """Start `argv` as a child of `call`, at the head of a new session or (`session` false) of a process group.
+    """Start `argv` for `call`, at the head of a new session or (`session` false) of a process group.
 
     A file without `#!` line is run by bash, else by sh. Raises `CannotStart`.
     """
@@ -64,7 +71,7 @@ def start(
         except FileNotFoundError:
             return _start(["sh", *words], env, cwd, streams, call, session)
     except (OSError, ValueError) as wrong:
-        raise _cannot(words, env, cwd, wrong) from None
+        raise explain(words, env, cwd, wrong) from None
 
 
 def _start(
@@ -76,7 +83,7 @@ def _start(
     for attempt in range(_BUSY_RETRIES + 1):
         try:
             return children.begin(
-                lambda: subprocess.Popen(  # noqa: B023 - called at once
+                lambda: subprocess.Popen(
                     argv,
                     stdin=stdin,
                     stdout=stdout,
@@ -96,7 +103,10 @@ def _start(
     raise AssertionError("unreachable")
 
 
-def _cannot(argv: list[str], env: Mapping[str, str], cwd: str | None, wrong: OSError | ValueError) -> CannotStart:
+def explain(
+    argv: list[str], env: Mapping[str, str], cwd: str | None, wrong: OSError | ValueError
+) -> CannotStart:
+    """What the system's refusal to start `argv` means, in a sentence."""
     path = argv[0]
     number = wrong.errno or 0 if isinstance(wrong, OSError) else errno.EINVAL
     hint = ""

@@ -1,6 +1,6 @@
 """What the kernel says about processes, and how to signal one without hitting its successor.
 
-Linux tells all of it. Elsewhere there are only process groups: the functions here then answer "nothing known".
+Linux tells all of it. Elsewhere there are only process groups: the functions here then answer "unknown".
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 LINUX = sys.platform == "linux" and os.path.exists("/proc/self/stat")
 
@@ -128,7 +128,7 @@ def age(process: Process) -> float:
 
 
 def send(process: Process, signum: int) -> None:
-    """Signal exactly this process; nothing happens when it is gone or not ours, even if its pid is in use again."""
+    """Signal exactly this process; nothing happens when it is gone, even if its pid is in use again."""
     try:
         handle = os.pidfd_open(process.pid)
     except (AttributeError, OSError):
@@ -178,25 +178,27 @@ def identity() -> str:
     return str(_identity[1])
 
 
-def adopt_orphans() -> bool:
+def adopt_orphans(yes: bool = True) -> bool:
     """Make this process the parent of every descendant that loses its own; False where that is impossible."""
     if not LINUX:
         return False
+    arguments = (_PR_SET_CHILD_SUBREAPER, int(yes), 0, 0, 0)
     try:
         # A tenth of what importing ctypes costs, and this stands before the first tool of every run.
         import _ctypes
 
-        prctl = _ctypes.dlsym(_ctypes.dlopen(None, 0), "prctl")
-        return bool(_ctypes.call_function(prctl, (_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)) == 0)
+        this_program: Any = None
+        prctl = _ctypes.dlsym(_ctypes.dlopen(this_program, 0), "prctl")
+        return bool(_ctypes.call_function(prctl, arguments) == 0)
     except (ImportError, AttributeError, OSError, TypeError):
-        return _adopt_orphans_portably()
+        return _prctl_portably(arguments)
 
 
-def _adopt_orphans_portably() -> bool:
+def _prctl_portably(arguments: tuple[int, ...]) -> bool:
     try:
         import ctypes
 
-        return bool(ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0)
+        return bool(ctypes.CDLL(None).prctl(*arguments) == 0)
     except (ImportError, AttributeError, OSError):
         return False
 

@@ -40,8 +40,8 @@ class Terminal:
 def borrowable() -> Terminal | None:
     """The terminal, if there is one and this process is in its foreground.
 
-    A process in the background has none to lend: its child gets a session without a terminal and fails at once, where
-    it would be stopped for ever by touching the terminal.
+    A process in the background has none to lend: its child gets a session without a terminal and fails at
+    once, where touching the terminal would stop it for ever.
     """
     import termios
 

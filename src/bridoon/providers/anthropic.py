@@ -184,8 +184,11 @@ class Reader:
     def feed(self, event: sse.Event) -> list[dict[str, Any]]:
         """What to show of one event, as `.stream` lines. Raises Refusal for an error event, ValueError for no JSON."""
         value = table(json.loads(event.data))
-        index = value.get("index") if isinstance(value.get("index"), int) else len(self._blocks)
-        match value.get("type") or event.name:
+        kind = value.get("type") or event.name
+        index = value.get("index")
+        if not isinstance(index, int):
+            index = len(self._blocks) - (kind != "content_block_start")
+        match kind:
             case "message_start":
                 begun = table(value.get("message"))
                 self._message.update({key: each for key, each in begun.items() if key not in ("content", "usage")})

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import math
 from typing import Any
+
+from bridoon.wire.jsontext import dump, load
+from bridoon.wire.jsontext import number as _number
 
 QUOTED = 200
 """Characters of unusable arguments that the model is shown."""
-
-dump = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-"""A value as compact JSON."""
 
 
 def encoded(value: Any) -> bytes:
@@ -43,12 +42,14 @@ def arguments(given: Any) -> tuple[dict[str, Any], str]:
 
 
 def parse(text: str) -> Any:
-    """A JSON value with exact integers, without NaN and infinity, and without lone surrogates.
-
-    Raises ValueError for what JSON does not allow and for numbers that no float can hold.
-    """
-    value = json.loads(text, parse_float=_float, parse_constant=_refuse)
+    """A JSON value with exact numbers and without lone surrogates. Raises ValueError, RecursionError."""
+    value = load(text)
     return whole_value(value) if "\\u" in text or not _clean(text) else value
+
+
+def document(text: str) -> Any:
+    """A JSON answer of an API. What servers put in against the rules (NaN in timings) counts as null."""
+    return json.loads(text, parse_float=_number, parse_constant=lambda word: None)
 
 
 def whole(text: str) -> str:
@@ -99,23 +100,6 @@ def _clean(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def _float(text: str) -> float | int:
-    value = float(text)
-    if math.isinf(value):
-        # Larger than any float: kept exactly when it is a number of reasonable length (1e400).
-        from decimal import Decimal
-
-        exact = Decimal(text)
-        if exact.adjusted() > 4000:
-            raise ValueError(f"the number {text[:40]} is too large")
-        return int(exact)
-    return value
-
-
-def _refuse(word: str) -> Any:
-    raise ValueError(f"{word} is no JSON number")
 
 
 def number(value: Any) -> int:

@@ -74,7 +74,7 @@ def read(path: str) -> bytes | None:
         size = os.fstat(fd).st_size
         data = os.read(fd, size + 1)
         while len(data) > size and (more := os.read(fd, 1 << 20)):  # it grows while we read
-            data, size = data + more, len(data + more) - 1
+            data += more
         return data
     finally:
         os.close(fd)

@@ -36,7 +36,7 @@ from bridoon.model.message import (
 from bridoon.session import exact, images
 from bridoon.wire import fence, frontmatter
 
-FILE_NAME = re.compile(r"(\d+)-([a-z_]+)\.md")
+FILE_NAME = re.compile(r"([0-9]{1,15})-([a-z_]+)\.md")
 """Names that count as messages: `0002-assistant.md`. Anything else in the folder is left alone."""
 
 ROLES = ("user", "assistant", "tool_result")

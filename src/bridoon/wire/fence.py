@@ -53,13 +53,20 @@ def join(pieces: Iterable[Piece], kinds: Sequence[str], spaced: Sequence[str] = 
         if isinstance(piece, Block):
             if piece.kind in spaced:
                 out.append("\n")
-            out.append(_fenced(piece))
+            out.append(fenced(piece.kind + "".join(f" {key}={value}" for key, value in piece.attrs.items()), piece.body))
             continue
         if "```" in piece:
             piece, changed = looks.subn(r"\\\g<0>", piece)
             escaped = escaped or changed > 0
         out.append(piece + "\n")
     return Joined("".join(out), escaped)
+
+
+def fenced(info: str, body: str) -> str:
+    """A fenced code block that holds any body. An empty body has no line."""
+    longest = max((len(run) for run in _RUN.findall(body)), default=0) if "```" in body else 0
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{info}\n{body}\n{fence}\n" if body else f"{fence}{info}\n{fence}\n"
 
 
 def split(
@@ -128,14 +135,6 @@ def _closing_line(text: str, fence: str, at: int) -> int:
             return at
         at += 1
     return -1
-
-
-def _fenced(block: Block) -> str:
-    longest = max((len(run) for run in _RUN.findall(block.body)), default=0) if "```" in block.body else 0
-    fence = "`" * max(3, longest + 1)
-    attrs = "".join(f" {key}={value}" for key, value in block.attrs.items())
-    body = f"{block.body}\n" if block.body else ""
-    return f"{fence}{block.kind}{attrs}\n{body}{fence}\n"
 
 
 @lru_cache(maxsize=16)

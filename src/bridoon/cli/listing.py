@@ -1,0 +1,240 @@
+"""`hs tools`, `hs hooks`, `hs skills`: what was found, what it hides, and what nearly was found.
+
+All three print the same with `--json`:
+`{"kind", "entries": [{"name", "path", "about", "scope", "pack", "provider", "active", "note"}], "problems": [{"path",
+"reason"}], "near_misses": [{"path", "kind", "reason"}]}`. An entry that is not active is overridden or cannot be used,
+and `note` says why.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
+
+from bridoon.catalog.files import decode, read_file
+from bridoon.catalog.lookup import Catalog, Executable, NearMiss
+from bridoon.catalog.shelf import STAGES
+from bridoon.cli import declared
+from bridoon.cli.compose import catalog_here
+from bridoon.cli.declare import read
+from bridoon.cli.describe import comment, describe
+from bridoon.cli.describe import declared as declared_in
+from bridoon.cli.show import clean, did_you_mean, put, put_json
+from bridoon.errors import NotFound
+
+
+class Entry(NamedTuple):
+    """One line of a listing."""
+
+    name: str
+    path: str
+    about: str
+    scope: str
+    pack: str
+    provider: str = ""
+    active: bool = True
+    note: str = ""
+
+
+class Listing(NamedTuple):
+    """What a listing command prints."""
+
+    kind: str
+    entries: list[Entry]
+    problems: list[tuple[str, str]] = []  # noqa: RUF012 - never mutated
+    """Drop-ins that were found and cannot be used: path and reason."""
+    misses: list[NearMiss] = []  # noqa: RUF012 - never mutated
+    width: int = 20
+    empty: str = ""
+    """What to say when there is nothing."""
+
+
+def tools(argv: list[str], env: Mapping[str, str]) -> int:
+    """Carry out `hs tools`."""
+    given = read(declared.TOOLS, argv)
+    if given is None:
+        return 0
+    catalog = catalog_here(env, os.getcwd())
+    index = tool_index(catalog, env)
+    problems = [(str(path), str(reason)) for path, reason in index.problems]
+    everything = catalog.entries("tools")
+    about = describe(everything, env)
+    called = {index.by_name(str(spec["name"])).path: spec for spec in index.specs}
+    reasons = dict(problems)
+    entries = []
+    for each in everything:
+        spec = called.get(each.path)
+        winner = catalog.find("tools", each.name)
+        note = ""
+        if winner is not None and winner.path != each.path:
+            note = f"overridden by {winner.path}"
+        elif spec is None:
+            note = reasons.get(each.path, "left out")
+        name = str(spec["name"]) if spec else each.name
+        said = about[each.path] or _first_line(str((spec or {}).get("description", "")))
+        entries.append(_entry(each, name, said, spec is not None, note))
+    listing = Listing("tools", _ordered(entries), problems, _misses(catalog, {"tools"}), empty="(no tools)")
+    return show(listing, given.has("--json"))
+
+
+def tool_index(catalog: Catalog, env: Mapping[str, str]) -> Any:
+    """The tools as the model would be told of them: each one's `--schema` is asked."""
+    from bridoon.loop import executor
+    from bridoon.loop.run import Run
+    from bridoon.proc.cancel import Cancel
+
+    run = Run(None, catalog, env, cancel=Cancel())
+    try:
+        return executor.index(run)
+    finally:
+        run.close()
+
+
+def hooks(argv: list[str], env: Mapping[str, str]) -> int:
+    """Carry out `hs hooks [STAGE]`. Raises NotFound for a stage that nobody knows."""
+    given = read(declared.HOOKS, argv)
+    if given is None:
+        return 0
+    catalog = catalog_here(env, os.getcwd())
+    provider = env.get("HARNESS_PROVIDER") or catalog.settings.get("provider")
+    if provider:
+        catalog.choose(provider)
+    found = [*STAGES, *(stage for stage in catalog.stages() if stage not in STAGES)]
+    kinds: set[str] = set()
+    if given.words:
+        stage = given.words[0]
+        kinds = {f"hooks.d/{stage}"}
+        if stage not in found and not any(miss.kind in kinds for miss in catalog.near_misses):
+            raise NotFound(f"unknown stage '{clean(stage)}'", did_you_mean(stage, found))
+        found = [stage]
+    entries = [entry for stage in found for entry in _stage(catalog, stage)]
+    listing = Listing(
+        "hooks", entries, [], _misses(catalog, kinds, "hooks.d"), 28,
+        f"(no hooks in {clean(given.words[0])})" if given.words else "(no hooks)",
+    )  # fmt: skip
+    return show(listing, given.has("--json"))
+
+
+def _stage(catalog: Catalog, stage: str) -> list[Entry]:
+    """The hooks of a stage in the order in which they run, each followed by those that it hides."""
+    everything = catalog.entries(f"hooks.d/{stage}")
+    entries = []
+    for name in sorted({each.name for each in everything}, key=os.fsencode):
+        group = [each for each in everything if each.name == name]
+        for place in reversed(range(len(group))):
+            each = group[place]
+            over = _overriding(each, group[place + 1 :])
+            note = f"overridden by {over.path}" if over else ""
+            if each.source.provider and not note and not catalog.provider:
+                note = f"with provider {each.source.provider}"
+            entries.append(_entry(each, f"{stage}/{name}", _about_hook(each, stage), over is None, note))
+    return entries
+
+
+def _overriding(each: Executable, higher: Iterable[Executable]) -> Executable | None:
+    """The hook that hides another. Those of two providers never meet: only one of them is active."""
+    rivals = [other for other in higher if other.source.provider in ("", each.source.provider)]
+    return rivals[-1] if rivals else None
+
+
+def _about_hook(hook: Executable, stage: str) -> str:
+    """What a hook says about itself, without running it; in `tool_exec` also the part that it plays."""
+    try:
+        text = decode(read_file(hook.path))
+    except OSError:
+        return ""
+    about = declared_in(text) if hook.marked else comment(text)
+    if stage not in ("tool_exec", "pre-tool"):
+        return about
+    from bridoon.loop.gate import EXECUTOR
+
+    if hook.name == EXECUTOR and stage == "tool_exec":
+        part = "executor"
+    else:
+        before = stage == "pre-tool" or os.fsencode(hook.name) < os.fsencode(EXECUTOR)
+        part = "gate" if before else "observer"
+    return f"{part}: {about}" if about else part
+
+
+def skills(argv: list[str], env: Mapping[str, str]) -> int:
+    """Carry out `hs skills`."""
+    given = read(declared.SKILLS, argv)
+    if given is None:
+        return 0
+    catalog = catalog_here(env, os.getcwd())
+    entries = [
+        Entry(name, skill.path, " ".join(skill.description.split()), *_origin(catalog, skill.path))
+        for name, skill in catalog.skills().items()
+    ]
+    listing = Listing("skills", entries, [], _misses(catalog, {"skills"}), empty="(no skills)")
+    return show(listing, given.has("--json"))
+
+
+def _origin(catalog: Catalog, path: str) -> tuple[str, str]:
+    """Scope and pack of the source that a file lies in; `.agents` directories belong to no source."""
+    inside = [source for source in catalog.unscoped_sources if path.startswith(source.path + "/")]
+    best = max(inside, key=lambda source: len(source.path), default=None)
+    return (best.scope, best.pack) if best else ("agents", "")
+
+
+def show(listing: Listing, as_json: bool) -> int:
+    """Print a listing: its entries, then under headings what does not work."""
+    if as_json:
+        put_json(
+            {
+                "kind": listing.kind,
+                "entries": [entry._asdict() for entry in listing.entries],
+                "problems": [{"path": path, "reason": reason} for path, reason in listing.problems],
+                "near_misses": [miss._asdict() for miss in listing.misses],
+            }
+        )
+        return 0
+    for entry in listing.entries:
+        put(line(entry, listing.width))
+    if not listing.entries and listing.empty:
+        put(listing.empty)
+    _section(f"{listing.kind} that cannot be used:", listing.problems)
+    _section("nearly, but not found:", [(miss.path, miss.reason) for miss in listing.misses])
+    return 0
+
+
+def line(entry: Entry, width: int = 20) -> str:
+    """`  name                 what it does  [path]`, with a note in brackets."""
+    about = clean(entry.about) or "(no description)"
+    if entry.note:
+        about = f"({clean(entry.note)})" if not entry.active else f"{about} ({clean(entry.note)})"
+    return f"  {clean(entry.name):<{width}} {about}  [{clean(entry.path)}]"
+
+
+def _section(title: str, rows: list[tuple[str, str]]) -> None:
+    if rows:
+        put(f"\n{title}")
+        for path, reason in rows:
+            put(f"  {clean(path)}: {clean(reason)}")
+
+
+def _entry(each: Executable, name: str, about: str, active: bool, note: str) -> Entry:
+    source = each.source
+    return Entry(name, each.path, about, source.scope, source.pack, source.provider, active, note)
+
+
+def _ordered(entries: list[Entry]) -> list[Entry]:
+    """By name; the one that counts first, then those that it hides, the most local first."""
+    ranked = list(enumerate(entries))
+    key: Callable[[tuple[int, Entry]], Any] = lambda item: (os.fsencode(item[1].name), not item[1].active, -item[0])  # noqa: E731
+    return [entry for _, entry in sorted(ranked, key=key)]
+
+
+def _misses(catalog: Catalog, kinds: set[str], prefix: str = "") -> list[NearMiss]:
+    """Near misses of these kinds (of any kind that begins with `prefix` when there are none), and of whole sources."""
+    found = []
+    for miss in catalog.near_misses:
+        wanted = miss.kind in kinds if kinds else bool(prefix) and miss.kind.startswith(prefix)
+        if wanted or miss.kind == "source":
+            found.append(miss)
+    return found
+
+
+def _first_line(text: str) -> str:
+    return text.strip().split("\n", 1)[0].strip()

@@ -1,0 +1,1 @@
+"""What the REPL shows and reads: rendering, the input line, the plain fallback."""

@@ -1,0 +1,65 @@
+"""Tool calls as a person reads them: one line for the call, the beginning of its result, where the rest is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bridoon.cli.show import clean_lines, squeeze
+from bridoon.loop.display import arguments
+
+RESULT_LINES = 8
+"""Lines of a result that the REPL shows."""
+
+FIRST = ("command", "path", "file_path", "pattern", "query", "url", "prompt", "name")
+"""Arguments that say most about a call, shown without their name when they are alone or first."""
+
+
+def title(name: str, given: dict[str, Any], width: int) -> str:
+    """A call as one line: the tool and its arguments, the telling one first."""
+    parts = []
+    for key in sorted(given, key=lambda key: (FIRST.index(key) if key in FIRST else len(FIRST))):
+        value = given[key]
+        text = value if isinstance(value, str) else repr(value)
+        parts.append(text if not parts and key in FIRST else f"{key}={text}")
+    return squeeze(f"{name}  {'  '.join(parts)}", max(20, width))
+
+
+def result_of(text: str, name: str, given: dict[str, Any]) -> tuple[list[str], int]:
+    """The lines of a result out of a `tool_output` text, and how many lines that text leaves out."""
+    lines = text.split("\n")
+    body = lines[1 + len(arguments(name, given)) :] if lines[0].startswith("── ") else lines
+    body = [line.removeprefix("  ") for line in body]
+    if body and body[-1] == "(error)":
+        body.pop()
+    left_out = 0
+    if body and body[-1].startswith("... (") and body[-1].endswith(" more lines)"):
+        count = body.pop()[5:].split(" ", 1)[0]
+        left_out = int(count) if count.isdigit() else 0
+    while body and not body[-1].strip():
+        body.pop()
+    return [clean_lines(line) for line in body], left_out
+
+
+def shortened(lines: list[str], left_out: int, where: str, limit: int = RESULT_LINES) -> list[str]:
+    """The first lines of a result; when there are more, a last line says how many and where they are."""
+    if len(lines) + left_out <= limit:
+        return lines
+    hidden = len(lines) - limit + 1 + left_out
+    return [*lines[: limit - 1], f"… {hidden} more lines" + (f": {where}" if where else "")]
+
+
+def duration(seconds: float) -> str:
+    """A time for people: `0.4 s`, `12 s`, `3 min 05 s`."""
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    whole = int(seconds)
+    return f"{whole} s" if whole < 60 else f"{whole // 60} min {whole % 60:02d} s"
+
+
+def amount(tokens: int) -> str:
+    """A number of tokens for people: `950`, `1.2k`, `64k`, `1.1M`."""
+    if tokens < 1000:
+        return str(tokens)
+    if tokens < 999_500:
+        return f"{tokens / 1000:.1f}k" if tokens < 9_950 else f"{tokens / 1000:.0f}k"
+    return f"{tokens / 1_000_000:.1f}M"

@@ -1,0 +1,358 @@
+"""Which provider and model to use when nobody said: keys first, then a model server on this machine."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import select
+import socket
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from bridoon.errors import BridoonError, ConfigError, NoProvider
+from bridoon.providers import address, credentials
+from bridoon.providers.select import Credentials, mentions
+from bridoon.providers.values import table
+from bridoon.wire import http1
+
+if TYPE_CHECKING:
+    from bridoon.catalog.conf import ProviderConf
+    from bridoon.catalog.lookup import Catalog, Executable
+
+PROBE_LIMIT = 0.1
+"""Seconds for all local servers together."""
+
+ASK_LIMIT = 1.0
+"""Seconds for one local server that the user chose by name."""
+
+PROBE_BYTES = 1 << 20
+"""Bytes of a list of models that are read."""
+
+LOCAL_ORDER = ("ollama", "llama.cpp", "lmstudio", "vllm")
+"""Which local server is taken when several answer."""
+
+READY_LIMIT = 5.0
+"""Seconds that a provider program may take to say whether it is ready."""
+
+NO_MODELS = ("embed", "rerank", "whisper", "tts")
+"""Parts of the names of models that do not chat."""
+
+
+class Found(NamedTuple):
+    """A provider that can be used, and how it was found."""
+
+    provider: str
+    why: str
+    """Words for the user: `GROQ_API_KEY is set`."""
+    model: str = ""
+
+
+def choose(catalog: Catalog, env: Mapping[str, str], stored: Credentials) -> Found:
+    """The provider to use: the first that is ready, users' own before bundled ones, else a local server that answers.
+
+    Raises NoProvider with the shortest ways out as its hint.
+    """
+    found = with_key(catalog, env, stored) or local_server(local_variants(catalog))
+    if found is None:
+        raise NoProvider(
+            "no provider is ready: no API key was found and no model server answers on this machine",
+            "export ANTHROPIC_API_KEY=... (or OPENAI_API_KEY, GROQ_API_KEY, ...)\n"
+            "  hs auth set anthropic      stores a key\n"
+            "  ollama serve               or llama-server, LM Studio, vLLM: found by itself once it runs",
+        )
+    return found
+
+
+# ---- keys
+
+
+def with_key(catalog: Catalog, env: Mapping[str, str], stored: Credentials) -> Found | None:
+    """The first provider with a key: in the order of the sources and of names, those in users' directories first."""
+    ours: list[Executable | ProviderConf] = []
+    theirs: list[Executable | ProviderConf] = []
+    seen: set[str] = set()
+    everything = [*catalog.entries("providers", unscoped=True), *catalog.confs()]
+    places = {source.path: index for index, source in enumerate(catalog.unscoped_sources)}
+    # The most local file of a name stands for it, where it stands.
+    for each in sorted(everything, key=lambda each: -places.get(each.source.path, 0)):
+        if each.name not in seen:
+            seen.add(each.name)
+            (ours if each.source.scope == "bundled" else theirs).append(each)
+    for group in (theirs, ours):
+        for each in sorted(group, key=lambda each: (places.get(each.source.path, 0), os.fsencode(each.name))):
+            why = reason(each, catalog, env, stored)
+            if why:
+                return Found(each.name, why)
+    return None
+
+
+def reason(each: Executable | ProviderConf, catalog: Catalog, env: Mapping[str, str], stored: Credentials) -> str:
+    """Why a provider is ready, in words; empty when it is not."""
+    from bridoon.catalog.conf import ProviderConf
+
+    variable = each.auth_env if isinstance(each, ProviderConf) else ""
+    if variable and env.get(variable):
+        return f"{variable} is set"
+    entries = stored.get(each.name)
+    if entries and not entries[0].expired:
+        return "hs auth has a key"
+    if isinstance(each, ProviderConf):
+        return ""
+    return "it says that it is ready" if is_ready(each, catalog, env) else ""
+
+
+def is_ready(provider: Executable, catalog: Catalog, env: Mapping[str, str]) -> bool:
+    """Whether an executable says that it can be used. One that does not know `--ready` is never asked."""
+    env = {**env, "HARNESS_SOURCES": catalog.sources_variable}
+    if provider.bundled and provider.marked:
+        from bridoon.proc import inline
+        from bridoon.sdk.script import Context
+
+        drop_in = inline.load(provider.path)
+        return drop_in.ready is not None and drop_in.ready(Context(env, log=catalog.alarm))
+    return mentions(provider.path, b"--ready") and _ask(provider, env, "--ready", catalog) is not None
+
+
+def defaults(provider: Executable, catalog: Catalog, env: Mapping[str, str]) -> dict[str, str]:
+    """What an executable prints for `--defaults`, as far as it is `key=value` lines."""
+    if provider.bundled and provider.marked:
+        from bridoon.proc import inline
+
+        return dict(inline.load(provider.path).defaults)
+    if not mentions(provider.path, b"--defaults"):
+        return {}
+    text = _ask(provider, env, "--defaults", catalog) or ""
+    pairs = (line.partition("=") for line in text.splitlines())
+    return {key.strip(): value.strip() for key, equals, value in reversed(list(pairs)) if equals}
+
+
+def _ask(provider: Executable, env: Mapping[str, str], flag: str, catalog: Catalog) -> str | None:
+    """What a provider program prints for a flag; None when it fails or takes too long."""
+    from bridoon.proc.environment import child_env
+    from bridoon.proc.run import CannotStart, command_for, run
+
+    command = [*command_for(provider.path, provider.marked), flag]
+    try:
+        done = run(command, env=child_env(env, root=catalog.root), timeout=READY_LIMIT)
+    except CannotStart:
+        return None
+    return done.stdout.text() if done.code == 0 else None
+
+
+# ---- the model
+
+
+def default_model(name: str, catalog: Catalog, env: Mapping[str, str]) -> str:
+    """The model of a provider when nobody named one; empty when it needs none.
+
+    Raises NoProvider when a local server would have to tell, and does not answer.
+    """
+    conf = catalog.conf(name)
+    if conf is not None and conf.model:
+        return conf.model
+    provider = catalog.find("providers", name)
+    if provider is not None:
+        return defaults(provider, catalog, env).get("model", "")
+    if conf is None:
+        return ""
+    if _is_local(conf):
+        found = local_server([conf], ASK_LIMIT)
+        if found is None:
+            where = address.parse(conf.url).origin
+            raise NoProvider(f"{name}: no model server answers at {where}", "start it, or name a model with -m")
+        return found.model
+    return ""
+
+
+# ---- servers on this machine
+
+
+def local_variants(catalog: Catalog) -> list[ProviderConf]:
+    """The variants whose URL leads to this machine, in the order in which they are preferred."""
+    found = {conf.name: conf for conf in catalog.confs() if _is_local(conf)}
+    rank = {name: index for index, name in enumerate(LOCAL_ORDER)}
+    return sorted(found.values(), key=lambda conf: (rank.get(conf.name, len(rank)), conf.name))
+
+
+def local_server(confs: Sequence[ProviderConf], limit: float = PROBE_LIMIT) -> Found | None:
+    """The first of some variants whose server answers with a list of models. All are asked at once."""
+    asked = [_Probe(conf.name, address.parse(conf.url)) for conf in confs]
+    try:
+        _wait_for(asked, limit)
+    finally:
+        for probe in asked:
+            probe.close()
+    for probe in asked:
+        if probe.model:
+            return Found(probe.name, f"a model server answers at {probe.address.origin}", probe.model)
+    return None
+
+
+class _Probe:
+    """One question to one port: which models do you have?"""
+
+    def __init__(self, name: str, where: address.Address) -> None:
+        self.name, self.address = name, where
+        self.model = ""
+        self.sock = socket.socket(socket.AF_INET6 if ":" in where.host else socket.AF_INET)
+        self.sock.setblocking(False)
+        self.response = http1.Response()
+        self.pieces: list[bytes] = []
+        self.asked = False
+        host = "127.0.0.1" if where.host.endswith("localhost") else where.host
+        try:
+            code = self.sock.connect_ex((host, where.port))
+        except OSError:
+            code = errno.EINVAL
+        self.done = code not in (0, errno.EINPROGRESS) or where.scheme != "http"
+
+    @property
+    def event(self) -> int:
+        """What the socket waits for."""
+        return select.POLLIN if self.asked else select.POLLOUT
+
+    def step(self) -> None:
+        """Go on as far as possible without waiting."""
+        try:
+            if not self.asked:
+                self._ask()
+            else:
+                self._read()
+        except BlockingIOError:
+            pass
+        except (OSError, http1.BadResponse):
+            self.done = True
+
+    def _ask(self) -> None:
+        code = self.sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+        if code:
+            raise OSError(code, "refused")
+        head = {"Host": self.address.authority, "Accept": "application/json", "Connection": "close"}
+        self.sock.send(http1.request_head("GET", models_path(self.address.target), head))
+        self.asked = True
+
+    def _read(self) -> None:
+        data = self.sock.recv(1 << 16)
+        if data:
+            self.pieces += self.response.feed(data)
+        else:
+            self.response.end()
+        if self.response.done:
+            self.done = True
+            head = self.response.head
+            self.model = first_model(b"".join(self.pieces)) if head is not None and head.status == 200 else ""
+        elif self.response.received > PROBE_BYTES:
+            self.done = True
+
+    def close(self) -> None:
+        self.sock.close()
+
+
+def _wait_for(probes: Iterable[_Probe], limit: float) -> None:
+    """Let the probes go on until all are done or the time is over, or a preferred one has answered."""
+    deadline = time.monotonic() + limit
+    while True:
+        waiting = [probe for probe in probes if not probe.done]
+        if not waiting:
+            return
+        first = next(probe for probe in probes if not probe.done or probe.model)
+        if first.model:
+            return
+        poll = select.poll()
+        for probe in waiting:
+            poll.register(probe.sock, probe.event)
+        left = deadline - time.monotonic()
+        if left <= 0:
+            return
+        ready = {fd for fd, _ in poll.poll(left * 1000)}
+        for probe in waiting:
+            if probe.sock.fileno() in ready:
+                probe.step()
+
+
+def models_path(target: str) -> str:
+    """Where an endpoint's sister tells its models: `/v1/models` for `/v1/chat/completions`."""
+    path = target.partition("?")[0]
+    for ending in ("/chat/completions", "/messages", "/responses"):
+        if path.endswith(ending):
+            return path.removesuffix(ending) + "/models"
+    return "/v1/models"
+
+
+def first_model(content: bytes) -> str:
+    """The first model that can chat in a list as OpenAI's API has it; empty for anything else, e.g. a web page."""
+    try:
+        value = table(json.loads(content))
+    except (ValueError, RecursionError):
+        return ""
+    listed = value.get("data")
+    if value.get("object") != "list" or not isinstance(listed, list):
+        return ""
+    names: list[Any] = [table(each).get("id") for each in listed if table(each).get("object") == "model"]
+    chat = [name for name in names if isinstance(name, str) and name.isprintable() and _chats(name)]
+    return chat[0] if chat else ""
+
+
+def _chats(name: str) -> bool:
+    return bool(name) and not any(word in name.lower() for word in NO_MODELS)
+
+
+def _is_local(conf: ProviderConf) -> bool:
+    try:
+        return bool(conf.url) and address.parse(conf.url).loopback
+    except ConfigError:
+        return False
+
+
+# ---- the hooks of `resolve`
+
+
+def fill_from_settings(payload: dict[str, Any], settings: Mapping[str, str]) -> dict[str, Any]:
+    """Take provider and model from `settings.conf`. A model of the file's goes only with a provider that was not given."""
+    given = bool(payload.get("provider"))
+    if not given and settings.get("provider"):
+        payload["provider"] = settings["provider"]
+    if not given and not payload.get("model") and settings.get("model"):
+        payload["model"] = settings["model"]
+    return payload
+
+
+def fill_provider(payload: dict[str, Any], catalog: Catalog, env: Mapping[str, str]) -> dict[str, Any]:
+    """Choose a provider when there is none. `why` says how it was found. Raises NoProvider."""
+    if payload.get("provider"):
+        return payload
+    from bridoon.providers.select import stored_credentials
+
+    found = choose(catalog, env, stored_credentials(catalog))
+    payload["provider"], payload["why"] = found.provider, found.why
+    if found.model and not payload.get("model"):
+        payload["model"] = found.model
+    return payload
+
+
+def fill_model(payload: dict[str, Any], catalog: Catalog, env: Mapping[str, str]) -> dict[str, Any]:
+    """Name the provider's default model when there is none. Raises NoProvider for a provider that does not exist."""
+    name = str(payload.get("provider") or "")
+    if not name or payload.get("model"):
+        return payload
+    if catalog.find("providers", name) is None and catalog.conf(name) is None:
+        raise NoProvider(f"there is no provider {name!r}", "hs models lists the providers")
+    payload["model"] = default_model(name, catalog, env)
+    return payload
+
+
+__all__ = [
+    "BridoonError",
+    "Found",
+    "choose",
+    "credentials",
+    "default_model",
+    "fill_from_settings",
+    "fill_model",
+    "fill_provider",
+    "local_server",
+    "local_variants",
+    "with_key",
+]
