@@ -15,6 +15,10 @@ GRACE = 3.0
 """Seconds within which everything that a run started must be gone."""
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "requirement(*ids): proves these rows of tests/requirements.py")
+
+
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
     """A project directory with an empty `.harness`, a home of its own and a clean environment."""
@@ -59,7 +63,10 @@ def _marked(mark: bytes) -> set[int]:
     for name in os.listdir("/proc") if os.path.isdir("/proc") else ():
         if name.isdigit() and int(name) != os.getpid():
             with contextlib.suppress(OSError):
-                if mark in Path(f"/proc/{name}/environ").read_bytes().split(b"\0") and _state(int(name)) != "Z":
+                if (
+                    mark in Path(f"/proc/{name}/environ").read_bytes().split(b"\0")
+                    and _state(int(name)) != "Z"
+                ):
                     found.add(int(name))
     return found
 

@@ -77,14 +77,21 @@ class Result:
         """The texts of all tool results of the conversation."""
         from bridoon.model.message import ToolResult
 
-        return [part.content for message in self.messages for part in message.parts if isinstance(part, ToolResult)]
+        return [
+            part.content
+            for message in self.messages
+            for part in message.parts
+            if isinstance(part, ToolResult)
+        ]
 
     @property
     def failed(self) -> list[bool]:
         """For each tool result, whether it is marked as failed."""
         from bridoon.model.message import ToolResult
 
-        return [part.failed for message in self.messages for part in message.parts if isinstance(part, ToolResult)]
+        return [
+            part.failed for message in self.messages for part in message.parts if isinstance(part, ToolResult)
+        ]
 
     @property
     def requests(self) -> list[dict[str, Any]]:
@@ -134,10 +141,14 @@ class Project:
     def drop(self, path: str, body: str, mode: int = 0o755) -> Path:
         """Write an executable below `.harness`; a body without a `#!` line is bash."""
         text = textwrap.dedent(body).lstrip("\n")
-        return self.file(f".harness/{path}", text if text.startswith("#!") else f"#!/usr/bin/env bash\n{text}\n", mode)
+        return self.file(
+            f".harness/{path}", text if text.startswith("#!") else f"#!/usr/bin/env bash\n{text}\n", mode
+        )
 
-    def tool(self, name: str, body: str, *, schema: Mapping[str, Any] | None = None, about: str = "a test's tool") -> Path:
-        """A tool. A body without a `#!` line is what bash does for `--exec`; the rest is written around it."""
+    def tool(
+        self, name: str, body: str, *, schema: Mapping[str, Any] | None = None, about: str = "a test's tool"
+    ) -> Path:
+        """A tool. A body without a `#!` line is what bash does for `--exec`; the rest is put around it."""
         text = textwrap.dedent(body).strip("\n")
         if text.startswith("#!"):
             return self.drop(f"tools/{name}", text)
@@ -181,7 +192,7 @@ class Project:
         path.write_text(json.dumps(list(steps)), "utf-8")
         return str(path)
 
-    def say(  # noqa: PLR0913 - the verbs of a test
+    def say(
         self,
         message: str = "go",
         *options: str,
@@ -194,7 +205,7 @@ class Project:
         record: bool = True,
         timeout: float = TIMEOUT,
     ) -> Result:
-        """Run `hs -p scripted MESSAGE`. The model makes `calls` in one message, then answers; or follows `steps`."""
+        """Run `hs -p scripted MESSAGE`. The model makes `calls`, then answers; or follows `steps`."""
         if steps is None:
             steps = [*([{"calls": list(calls)}] if calls else []), {"say": answer}]
         if record:
@@ -203,25 +214,46 @@ class Project:
             recorder.write_text(f"#!/bin/sh\nexec tee -a {shlex.quote(str(self.requests_file))}\n", "utf-8")
             recorder.chmod(0o755)
         given = {"BRIDOON_SCRIPT": self.script(steps), **(env or {})}
-        words = ["-p", "scripted", *(["--json"] if json else []), *options, "--", *([message] if message else [])]
+        words = [
+            "-p",
+            "scripted",
+            *(["--json"] if json else []),
+            *options,
+            "--",
+            *([message] if message else []),
+        ]
         return self.run(*words, stdin=stdin, env=given, timeout=timeout)
 
     def run(
-        self, *words: str, stdin: str | bytes | None = None, env: Mapping[str, str] | None = None, timeout: float = TIMEOUT
+        self,
+        *words: str,
+        stdin: str | bytes | None = None,
+        env: Mapping[str, str] | None = None,
+        timeout: float = TIMEOUT,
     ) -> Result:
         """Run `hs WORDS` in the project directory to its end. It has no terminal."""
         data = stdin.encode() if isinstance(stdin, str) else stdin
-        process = self.start(*words, env=env, stdin=subprocess.PIPE if data is not None else subprocess.DEVNULL)
+        process = self.start(
+            *words, env=env, stdin=subprocess.PIPE if data is not None else subprocess.DEVNULL
+        )
         try:
             out, err = process.communicate(data, timeout=timeout)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             out, err = process.communicate()
-            raise AssertionError(f"hs {shlex.join(words)} took more than {timeout} s\n{out!r}\n{err!r}") from None
-        return Result(self, process.returncode, out.decode("utf-8", "replace"), err.decode("utf-8", "replace"))
+            raise AssertionError(
+                f"hs {shlex.join(words)} took more than {timeout} s\n{out!r}\n{err!r}"
+            ) from None
+        return Result(
+            self, process.returncode, out.decode("utf-8", "replace"), err.decode("utf-8", "replace")
+        )
 
     def start(
-        self, *words: str, env: Mapping[str, str] | None = None, stdin: int = subprocess.DEVNULL, cwd: Path | None = None
+        self,
+        *words: str,
+        env: Mapping[str, str] | None = None,
+        stdin: int = subprocess.DEVNULL,
+        cwd: Path | None = None,
     ) -> subprocess.Popen[bytes]:
         """Start `hs WORDS` in a session of its own, with pipes for its output."""
         self.started = True

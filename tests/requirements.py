@@ -1,4 +1,4 @@
-"""What the project must do, sentence by sentence: each row is proved by tests or has a reason why it is not."""
+"""What the project must do, sentence by sentence: each row has tests, or a reason why it has none."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 
 class Requirement(NamedTuple):
-    """One sentence of the document that asks for the loop (source `extend`) or of our own design (`design`)."""
+    """One sentence of the document that asks for the loop (`extend`), or of our design (`design`)."""
 
     id: str
     source: str

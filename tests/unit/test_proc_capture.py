@@ -30,7 +30,9 @@ def test_a_long_stream_shows_head_and_tail_and_where_the_rest_is(tmp_path: Path)
     path = tmp_path / "made" / "full.txt"
     data = b"a" * 500 + b"z" * 500
     capture = captured(data, spill=str(path))
-    assert capture.text() == f"{'a' * 70}\n[... 900 characters cut; the full text is in {path} ...]\n{'z' * 30}"
+    assert (
+        capture.text() == f"{'a' * 70}\n[... 900 characters cut; the full text is in {path} ...]\n{'z' * 30}"
+    )
     assert path.read_bytes() == data
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
@@ -83,13 +85,6 @@ def test_what_is_not_utf8_is_shown_with_replacement_characters() -> None:
 def test_a_stream_of_one_byte_chunks_keeps_a_bounded_tail() -> None:
     capture = captured(b"".join(b"%05d\n" % n for n in range(2000)), memory=60, chunk=1)
     assert capture.data == b"".join(b"%05d\n" % n for n in [*range(7), *range(1997, 2000)])
-
-
-def test_the_last_lines_are_for_error_messages() -> None:
-    capture = captured(b"first line\n" * 50 + b"the cause\n", memory=1000)
-    assert capture.last_text(30) == "first line\nthe cause\n"
-    assert captured(b"short").last_text() == "short"
-    assert captured(b"x" * 5000 + b"\nthe cause", memory=400).last_text(40) == "the cause"
 
 
 @given(some.binary(max_size=400), some.integers(1, 60), some.integers(0, 120), some.integers(1, 50))

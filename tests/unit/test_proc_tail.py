@@ -81,7 +81,9 @@ def test_a_line_without_end_takes_bounded_memory_and_is_left_out(path: Path) -> 
 
 
 @given(some.lists(some.binary(max_size=20).filter(bool), max_size=20))
-def test_however_it_is_written_the_lines_are_the_same(tmp_path_factory: pytest.TempPathFactory, parts: list[bytes]) -> None:
+def test_however_it_is_written_the_lines_are_the_same(
+    tmp_path_factory: pytest.TempPathFactory, parts: list[bytes]
+) -> None:
     path = tmp_path_factory.mktemp("tail") / "f"
     follower, found = Follower(str(path)), []
     for part in parts:

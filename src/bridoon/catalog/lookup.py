@@ -103,7 +103,7 @@ class Catalog:
 
     def _arrange(self, survey: Survey) -> Arrangement:
         env = {**self.env, "HARNESS_PROVIDER": self.provider}
-        run_hook: RunHook | None = self._run_hook or process_runner(env, self.home, self.root)
+        run_hook: RunHook | None = self._run_hook or process_runner(env, self.cwd, self.home, self.root)
         if env.get("HARNESS_STAGE") == "sources":
             run_hook = None  # this is such a hook, or was started by one: it would be started again for ever
         arrangement = Arrangement(survey, self.provider, self._protocol, run_hook)
@@ -363,7 +363,7 @@ class Catalog:
 
 
 def catalog_for(context: Context) -> Catalog:
-    """The catalog of the run that a drop-in is part of; when it is a program, one made from its environment."""
+    """The catalog of the run that a drop-in is part of; a program makes one from its environment."""
     if context.run is not None:
         found: Catalog = context.run.catalog
         return found

@@ -19,6 +19,9 @@ overrides them."""
 
 PASSES = 3
 
+LIMIT = 60.0
+"""Seconds that a hook of the stage may take."""
+
 RunHook = Callable[[Executable, dict[str, Any]], dict[str, Any]]
 """Runs one hook with a payload and returns the payload that it prints. Raises BridoonError."""
 
@@ -118,20 +121,26 @@ def _is_ours(hook: Executable) -> bool:
     return hook.bundled and hook.name in (WALK, SCOPE)
 
 
-def process_runner(env: Mapping[str, str], home: str, root: str) -> RunHook:
+def process_runner(env: Mapping[str, str], cwd: str, home: str, root: str) -> RunHook:
     """Runs `sources` hooks as processes, or inline when they are bundled. Raises BridoonError naming the
     hook."""
 
     def run_hook(hook: Executable, payload: dict[str, Any]) -> dict[str, Any]:
-        listed = colon_list(payload.get("sources", []), home)
-        surroundings = {**env, "HARNESS_STAGE": "sources", "HARNESS_SOURCES": listed}
+        surroundings = {
+            **env,
+            "HARNESS_STAGE": "sources",
+            "HARNESS_SOURCES": colon_list(payload.get("sources", []), home),
+            "HARNESS_CWD": cwd,
+            "HARNESS_HOME": home,
+            "HARNESS_ROOT": root,
+        }
         if hook.bundled and hook.marked:
             from bridoon.proc import inline
             from bridoon.sdk.script import Context
 
             answer = inline.load(hook.path).run(payload, Context(surroundings))
         else:
-            answer = _spawn(hook, payload, surroundings, root)
+            answer = _spawn(hook, payload, surroundings, cwd)
         if not isinstance(answer, dict):
             raise BridoonError(f"hook {hook.path} printed no JSON object")
         return answer
@@ -139,7 +148,7 @@ def process_runner(env: Mapping[str, str], home: str, root: str) -> RunHook:
     return run_hook
 
 
-def _spawn(hook: Executable, payload: dict[str, Any], env: dict[str, str], root: str) -> Any:
+def _spawn(hook: Executable, payload: dict[str, Any], env: dict[str, str], cwd: str) -> Any:
     from bridoon.proc.environment import child_env
     from bridoon.proc.run import CannotStart, command_for, run
 
@@ -147,8 +156,9 @@ def _spawn(hook: Executable, payload: dict[str, Any], env: dict[str, str], root:
         done = run(
             command_for(hook.path, hook.marked),
             stdin=json.dumps(payload).encode("utf-8", "replace") + b"\n",
-            env=child_env(env, root=root),
-            timeout=60.0,
+            env=child_env(env, root=env["HARNESS_ROOT"]),
+            cwd=cwd if os.path.isdir(cwd) else None,
+            timeout=LIMIT,
         )
     except CannotStart as wrong:
         raise BridoonError(f"hook {hook.path} cannot start: {wrong}") from None

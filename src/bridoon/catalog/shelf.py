@@ -65,8 +65,8 @@ class Shelf(NamedTuple):
 def bundled_shelves(root: str) -> list[Shelf]:
     """The packs in `<root>/plugins`, listed once per process: an installation does not change while it runs.
 
-    Every file in an executable folder counts, whatever its mode: some installers drop the x bit. `core` comes first:
-    what it does for everybody, a provider pack may do better.
+    Every file in an executable folder counts, whatever its mode: some installers drop the x bit. `core`
+    comes first: what it does for everybody, a provider pack may do better.
     """
     known = _bundled.get(root)
     if known is None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from bridoon.catalog.files import entries, exposed, printable, read_file
+from bridoon.catalog.sources import upward
 
 Ask = Callable[[str, list[str]], "bool | None"]
 """Asks a person about a directory, given a list of what would run: yes, no, or None when there is nobody to
@@ -124,9 +125,12 @@ class Trust:
         inodes = _inodes(real)
         record = Record(real, how, time.strftime("%Y-%m-%dT%H:%M:%S%z"), inodes)
         os.makedirs(self._home, mode=0o700, exist_ok=True)
-        descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        line = json.dumps(record._asdict()) + "\n"
+        descriptor = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            os.write(descriptor, (json.dumps(record._asdict()) + "\n").encode("ascii"))
+            size = os.fstat(descriptor).st_size
+            torn = size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
+            os.write(descriptor, (f"\n{line}" if torn else line).encode("ascii"))
         finally:
             os.close(descriptor)
         if self._records is not None:
@@ -170,20 +174,12 @@ def came_with_checkout(harness_dir: str, env: Mapping[str, str]) -> bool:
     lead to. A repository that cannot be asked counts as one that holds it. Without any `.git` on the way up
     the answer is no, and git is not started.
     """
-    git = ""
     for path in _spellings(harness_dir):
-        inner = ""
-        place = path
-        while True:
+        for place in upward(path):
             if os.path.lexists(os.path.join(place, ".git")):
-                git = git or _find_git(env, place)
-                if not git or _holds(git, place, path, inner, env):
+                git = _find_git(env, place)
+                if not git or _list_index(git, place, path, env) != "":
                     return True
-                inner = place
-            above = os.path.dirname(place)
-            if above == place:
-                break
-            place = above
     return False
 
 
@@ -201,20 +197,6 @@ def _spellings(path: str) -> list[str]:
         path = os.path.normpath(os.path.join(os.path.dirname(path), os.readlink(path)))
     real = os.path.realpath(path)
     return found if real in found else [*found, real]
-
-
-def _holds(git: str, repository: str, path: str, inner: str, env: Mapping[str, str]) -> bool:
-    """Whether the index of a repository names the path or something below it.
-
-    `inner` is a repository between the two. When git refuses to look into it because it is a submodule,
-    then its own index is what counts, and that was asked before.
-    """
-    answer = _list_index(git, repository, path, env)
-    if answer is None and inner:
-        answer = _list_index(git, repository, inner, env)
-        if answer is not None and answer.startswith("160000 ") and answer.count("\0") == 1:
-            return False
-    return answer is None or bool(answer)
 
 
 def _list_index(git: str, repository: str, path: str, env: Mapping[str, str]) -> str | None:

@@ -1,4 +1,4 @@
-"""`hs check [PATH...]`: tries drop-ins out by their protocols and says what would go wrong, and what it costs."""
+"""`hs check [PATH...]`: tries drop-ins out by their protocols, says what would go wrong and what it costs."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ CHECK = Command(
         Option("--global", "what lies in $HARNESS_HOME too", short="-g"),
         JSON,
     ),
-    "PATH is a drop-in, a pack or a .harness directory; without one, the project's own are checked. Hooks are run "
-    "with made-up payloads, in a scratch session and directory; tools only with --exec; commands and providers only "
-    "say what they are. Exits 1 when something would not work.",
+    "PATH is a drop-in, a pack or a .harness directory; without one, the project's own are checked. Hooks "
+    "are run with made-up payloads, in a scratch session and directory; tools only with --exec; commands and "
+    "providers only say what they are. Exits 1 when something would not work.",
     completes="file",
 )  # fmt: skip
 
@@ -51,7 +51,9 @@ def main(words: list[str], env: Mapping[str, str]) -> int:
     if given is None:
         return 0
     if given.has("--exec") != given.has("--input"):
-        raise UsageError("--exec and --input belong together", """hs check PATH --exec --input '{"key": "value"}'""")
+        raise UsageError(
+            "--exec and --input belong together", """hs check PATH --exec --input '{"key": "value"}'"""
+        )
     from bridoon.loop.standalone import catalog_of
 
     catalog = catalog_of(env, os.getcwd(), warn=False)
@@ -65,8 +67,9 @@ def main(words: list[str], env: Mapping[str, str]) -> int:
         _show(finding, given)
     with bench(env) as place:
         _announce(targets, place, given)
+        tools: dict[str, str] = {}
         for target in targets:
-            for finding in _check(target, place, catalog, env, given):
+            for finding in _check(target, place, catalog, given, tools):
                 _show(finding, given)
                 found.append(finding)
     failed = any(finding.level == "error" for finding in found)
@@ -83,7 +86,11 @@ def _show(finding: Finding, given: Given) -> None:
 
 def _announce(targets: Iterable[Target], place: Bench, given: Given) -> None:
     """Say, before it happens, which hooks and tools are run for real: they may have effects."""
-    run = [target.path for target in targets if target.kind == "hook" or (target.kind == "tool" and given.has("--exec"))]
+    run = [
+        target.path
+        for target in targets
+        if target.kind == "hook" or (target.kind == "tool" and given.has("--exec"))
+    ]
     if run and sys.stderr is not None:
         print(f"hs check runs, in {place.work}: {clean(', '.join(run))}", file=sys.stderr)
 
@@ -110,8 +117,8 @@ def _targets(given: Given, catalog: Catalog, found: list[Finding]) -> Iterator[T
 def _own(given: Given, catalog: Catalog, found: list[Finding]) -> Iterator[Target]:
     """The drop-ins of the project, and of the home when it is asked for."""
     scopes = ("project", "home", "global") if given.has("--global") else ("project",)
-    for source in catalog.untrusted:
-        found.append(Finding(source.path, "error", "not trusted: it came with a checkout, so nothing of it runs", "hs trust"))
+    closed = "not trusted: it came with a checkout, so nothing of it runs"
+    found += [Finding(source.path, "error", closed, "hs trust") for source in catalog.untrusted]
     for source in catalog.unscoped_sources:
         if source.scope in scopes:
             yield from _contents(source, found)
@@ -191,29 +198,37 @@ def _kind_by_place(path: str, name: str, parent: str, grandparent: str) -> str:
 
 def _source_of(path: str, catalog: Catalog) -> Source:
     """The source that a path lies in; one that is not known counts as a project's."""
-    known = [source for source in catalog.unscoped_sources if path == source.path or path.startswith(source.path + "/")]
-    return max(known, key=lambda source: len(source.path)) if known else Source(os.path.dirname(path), "project")
+    known = [
+        source
+        for source in catalog.unscoped_sources
+        if path == source.path or path.startswith(source.path + "/")
+    ]
+    return (
+        max(known, key=lambda source: len(source.path)) if known else Source(os.path.dirname(path), "project")
+    )
 
 
 # ---- checking
 
 
 def _check(
-    target: Target, place: Bench, catalog: Catalog, env: Mapping[str, str], given: Given
+    target: Target, place: Bench, catalog: Catalog, given: Given, tools: dict[str, str]
 ) -> Iterator[Finding]:
+    """Findings about a target. `tools` are the paths of the tools met so far, by the names that they gave."""
     file = target.file
     if file is None:
-        yield from _check_text(target, catalog, env)
+        yield from _check_text(target, catalog)
         return
     from bridoon.cli import check_files, check_hooks, check_programs
 
-    static = list(check_files.check_file(file, env.get("PATH", os.defpath)))
+    static = list(check_files.check_file(file, catalog.env.get("PATH", os.defpath)))
     yield from static
     if any(finding.level == "error" for finding in static):
         return
     match target.kind:
         case "tool":
-            yield from check_programs.check_tool(file, place, given.value("--input") if given.has("--exec") else None)
+            wanted = given.value("--input") if given.has("--exec") else None
+            yield from check_programs.check_tool(file, place, wanted, tools)
         case "command":
             yield from check_programs.check_command(file, place)
         case "provider":
@@ -222,14 +237,14 @@ def _check(
             yield from check_hooks.check_hook(file, place)
 
 
-def _check_text(target: Target, catalog: Catalog, env: Mapping[str, str]) -> Iterator[Finding]:
+def _check_text(target: Target, catalog: Catalog) -> Iterator[Finding]:
     from bridoon.cli import check_texts
 
     match target.kind:
         case "skill":
             yield from check_texts.check_skill(target.path)
         case "conf":
-            yield from check_texts.check_variant(target.path, _source_of(target.path, catalog), catalog, env)
+            yield from check_texts.check_variant(target.path, _source_of(target.path, catalog), catalog)
         case "settings":
             yield from check_texts.check_settings(target.path, _source_of(target.path, catalog))
         case _:

@@ -45,11 +45,18 @@ def _name(file: Executable) -> Iterator[Finding]:
     name, path = file.name, file.path
     end = next((end for end in LEFTOVERS if name.endswith(end)), "")
     if end or name.startswith("."):
-        yield Finding(path, "error", f"ignored: its name {f'ends in {end}' if end else 'begins with a dot'}", "rename it")
+        yield Finding(
+            path,
+            "error",
+            f"ignored: its name {f'ends in {end}' if end else 'begins with a dot'}",
+            "rename it",
+        )
     elif file.kind == "commands" and not COMMAND.fullmatch(name):
         yield Finding(path, "error", "no command can be called that", "small letters, digits, - and _ only")
     elif file.kind == "tools" and not TOOL.fullmatch(name):
-        yield Finding(path, "warning", "models are shown another name: letters, digits, _ and - only", "rename it")
+        yield Finding(
+            path, "warning", "models are shown another name: letters, digits, _ and - only", "rename it"
+        )
     elif file.kind.startswith("hooks.d/"):
         yield from _hook_name(file)
 
@@ -58,9 +65,13 @@ def _hook_name(file: Executable) -> Iterator[Finding]:
     stage = file.kind.removeprefix("hooks.d/")
     near = near_stage(stage)
     if near:
-        yield Finding(file.path, "warning", f"nothing leads to the stage {stage!r} by itself", f"did you mean {near}/ ?")
+        yield Finding(
+            file.path, "warning", f"nothing leads to the stage {stage!r} by itself", f"did you mean {near}/ ?"
+        )
     if not re.match(r"\d+-", file.name):
-        yield Finding(file.path, "note", "no number in front: it runs after all hooks that have one", "NN-name")
+        yield Finding(
+            file.path, "note", "no number in front: it runs after all hooks that have one", "NN-name"
+        )
     if stage == "tool_exec" and file.name != EXECUTOR and os.fsencode(file.name) > os.fsencode(EXECUTOR):
         text = f"it sorts after {EXECUTOR}, so it sees the result and cannot refuse the call"
         yield Finding(file.path, "note", text, "a gate needs a smaller number: 05-...")
@@ -77,8 +88,12 @@ def _content(path: str, env_path: str) -> Iterator[Finding]:
     elif start.startswith(b"\x7fELF") or b"\0" in start[:1024]:
         return
     elif start.startswith(b"\xef\xbb\xbf"):
-        yield Finding(path, "error", "it begins with a byte order mark, so its #! line does not count",
-                      f"sed -i '1s/^\\xef\\xbb\\xbf//' {shlex.quote(path)}")
+        yield Finding(
+            path,
+            "error",
+            "it begins with a byte order mark, so its #! line does not count",
+            f"sed -i '1s/^\\xef\\xbb\\xbf//' {shlex.quote(path)}",
+        )
     elif not start.startswith(b"#!"):
         yield Finding(path, "warning", "no #! line: it is run by bash", "begin it with #!/usr/bin/env bash")
     else:
@@ -99,10 +114,16 @@ def _first_line(path: str, start: bytes, env_path: str) -> Iterator[Finding]:
         return
     interpreter = _interpreter(words)
     if not _exists(interpreter, env_path):
-        yield Finding(path, "error", f"its interpreter is missing: {interpreter}", "mend the first line, or install it")
+        yield Finding(
+            path, "error", f"its interpreter is missing: {interpreter}", "mend the first line, or install it"
+        )
     if b"hs py" in line and line != MARK:
-        yield Finding(path, "warning", f"nearly marked as a Python drop-in: {line.decode('utf-8', 'replace')!r}",
-                      f"the first line must be {MARK.decode()}")
+        yield Finding(
+            path,
+            "warning",
+            f"nearly marked as a Python drop-in: {line.decode('utf-8', 'replace')!r}",
+            f"the first line must be {MARK.decode()}",
+        )
     elif line == MARK:
         yield from _syntax(path, start)
 

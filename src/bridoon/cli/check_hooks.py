@@ -32,11 +32,11 @@ SAMPLES: dict[str, dict[str, Any]] = {
     "resolve": {"provider": "scripted", "model": "none"},
     "start": {},
     "assemble": {"messages": [], "tools": [], "system": ""},
-    "send": {"model": "none", "messages": [{"role": "user", "content": "hello"}], "tools": [], "system": "be brief"},
+    "send": {"model": "none", "system": "", "tools": [], "messages": [{"role": "user", "content": "hello"}]},
     "receive": {
         "id": "msg_1", "model": "none", "stop_reason": "end_turn", "usage": USAGE, "role": "assistant",
         "type": "message", "content": [{"type": "text", "text": "hello"}],
-        "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "hello"}}],
+        "choices": [{"finish_reason": "stop", "message": {"role": "assistant", "content": "hello"}}],
     },
     "tool_exec": {"tool_calls": [CALL, OTHER], **CALL, "call_id": "call_1"},
     "pre-tool": dict(CALL),
@@ -49,7 +49,7 @@ SAMPLES: dict[str, dict[str, Any]] = {
 
 
 def is_gate(file: Executable) -> bool:
-    """Whether the hook decides about a call: any of `pre-tool`, and those of `tool_exec` before the executor."""
+    """Whether the hook decides about a call: those of `pre-tool`, and of `tool_exec` before the executor."""
     stage = file.kind.removeprefix("hooks.d/")
     return stage == "pre-tool" or (stage == "tool_exec" and os.fsencode(file.name) < b"10-exec")
 
@@ -75,14 +75,20 @@ def check_hook(file: Executable, bench: Bench) -> Iterator[Finding]:
     big = _shoot(file, bench, _huge(sample))
     yield from _size(file, shot, big)
     if shot.ms > SLOW:
-        yield Finding(file.path, "warning", f"takes {shot.ms:.0f} ms each time", "it runs in every turn", shot.ms)
+        yield Finding(
+            file.path, "warning", f"takes {shot.ms:.0f} ms each time", "it runs in every turn", shot.ms
+        )
     verdict = "refuses" if gate and shot.failed else "fails on" if shot.failed else "takes"
     text = f"{verdict} a sample payload in {shot.ms:.0f} ms, one of {HUGE // 1000} KB in {big.ms:.0f} ms"
     yield Finding(file.path, "ok", text, ms=shot.ms)
 
 
 def _shoot(file: Executable, bench: Bench, payload: dict[str, Any] | str) -> Shot:
-    text = payload if isinstance(payload, str) else json.dumps(payload, ensure_ascii=False, separators=(",", ":"))
+    text = (
+        payload
+        if isinstance(payload, str)
+        else json.dumps(payload, ensure_ascii=False, separators=(",", ":"))
+    )
     return bench.shoot(file, stdin=text + "\n", stage=file.kind.removeprefix("hooks.d/"))
 
 
@@ -95,23 +101,35 @@ def _observer(file: Executable, sample: dict[str, Any], shot: Shot) -> Iterator[
         yield Finding(file.path, "error", f"{stage} would end in an error: {shot.reason}")
         return
     if not shot.out.strip():
-        yield Finding(file.path, "warning", "prints nothing: its input is passed on, with a notice each time",
-                      "print the payload at the end: cat")
+        yield Finding(
+            file.path,
+            "warning",
+            "prints nothing: its input is passed on, with a notice each time",
+            "print the payload at the end: cat",
+        )
         return
     answer, wrong = read_answer(shot.out)
     if wrong:
-        yield Finding(file.path, "error", wrong, "a hook prints one JSON object, and everything else to standard error")
+        yield Finding(
+            file.path, "error", wrong, "a hook prints one JSON object, and everything else to standard error"
+        )
         return
     drives = answer.get("next_state") is not None and "next_state" not in sample
     if UNKNOWN not in answer and not drives:
-        yield Finding(file.path, "warning", "drops fields that it does not know: what other hooks added is lost",
-                      "change the object that came in, do not make a new one")
+        yield Finding(
+            file.path,
+            "warning",
+            "drops fields that it does not know: what other hooks added is lost",
+            "change the object that came in, do not make a new one",
+        )
 
 
 def _empty(file: Executable, bench: Bench) -> Iterator[Finding]:
     shot = _shoot(file, bench, {})
     if shot.failed:
-        yield Finding(file.path, "warning", f"fails on an empty payload: {shot.reason}", "take missing fields as empty")
+        yield Finding(
+            file.path, "warning", f"fails on an empty payload: {shot.reason}", "take missing fields as empty"
+        )
 
 
 # ---- gates
@@ -123,7 +141,9 @@ def _gate(file: Executable, sample: dict[str, Any], shot: Shot) -> Iterator[Find
     elif shot.failed:
         yield Finding(file.path, "note", f"refuses bash `true`: {shot.reason}")
         if not shot.err.strip():
-            yield Finding(file.path, "note", "gives no reason", "write one to standard error: the model is told it")
+            yield Finding(
+                file.path, "note", "gives no reason", "write one to standard error: the model is told it"
+            )
     else:
         yield from _kept(file, sample, shot)
 
@@ -131,7 +151,9 @@ def _gate(file: Executable, sample: dict[str, Any], shot: Shot) -> Iterator[Find
 def _more_of_a_gate(file: Executable, bench: Bench) -> Iterator[Finding]:
     """Another tool, and what is no call at all."""
     pre = file.kind == "hooks.d/pre-tool"
-    other = {**OTHER, UNKNOWN: 1} if pre else {"tool_calls": [OTHER], **OTHER, "call_id": "call_2", UNKNOWN: 1}
+    other = (
+        {**OTHER, UNKNOWN: 1} if pre else {"tool_calls": [OTHER], **OTHER, "call_id": "call_2", UNKNOWN: 1}
+    )
     shot = _shoot(file, bench, other)
     if shot.failed:
         yield Finding(file.path, "note", f"refuses read_file: {shot.reason}")
@@ -141,7 +163,9 @@ def _more_of_a_gate(file: Executable, bench: Bench) -> Iterator[Finding]:
     if not shot.failed and shot.out.strip():
         answer, wrong = read_answer(shot.out)
         if not wrong and (answer.get("tool_calls") or answer.get("name")):
-            yield Finding(file.path, "error", "turns nonsense into a call", "exit non-zero when the input is not JSON")
+            yield Finding(
+                file.path, "error", "turns nonsense into a call", "exit non-zero when the input is not JSON"
+            )
         else:
             yield Finding(file.path, "note", "passes on what is not JSON; the loop refuses that itself")
 
@@ -150,11 +174,18 @@ def _kept(file: Executable, sample: dict[str, Any], shot: Shot) -> Iterator[Find
     """Whether the call that went in came out."""
     refused = "every call would be refused"
     if not shot.out.strip():
-        yield Finding(file.path, "error", f"prints nothing: {refused}", "print the payload to let a call pass")
+        yield Finding(
+            file.path, "error", f"prints nothing: {refused}", "print the payload to let a call pass"
+        )
         return
     answer, wrong = read_answer(shot.out)
     if wrong:
-        yield Finding(file.path, "error", f"{wrong}: {refused}", "print the payload, and everything else to standard error")
+        yield Finding(
+            file.path,
+            "error",
+            f"{wrong}: {refused}",
+            "print the payload, and everything else to standard error",
+        )
         return
     if isinstance(answer.get("result"), str):
         yield Finding(file.path, "note", "answers the call itself: the tool is not started")
@@ -164,7 +195,9 @@ def _kept(file: Executable, sample: dict[str, Any], shot: Shot) -> Iterator[Find
     after = {key: answer.get(key, first.get(key)) for key in CALL}
     before = {key: sample[key] for key in CALL}
     if not any(after.values()):
-        yield Finding(file.path, "error", f"the call is not in what it prints: {refused}", "print what came in")
+        yield Finding(
+            file.path, "error", f"the call is not in what it prints: {refused}", "print what came in"
+        )
     elif after != before or (first and {key: first.get(key) for key in CALL} != before):
         changed = [key for key in CALL if after[key] != before[key]] or ["tool_calls"]
         yield Finding(file.path, "warning", f"changes the call ({', '.join(changed)})")
@@ -185,8 +218,12 @@ def _huge(sample: dict[str, Any]) -> dict[str, Any]:
 
 def _size(file: Executable, shot: Shot, big: Shot) -> Iterator[Finding]:
     if big.failed and not shot.failed:
-        yield Finding(file.path, "error", f"fails on {HUGE // 1000} KB: {big.reason}",
-                      "pass data on standard input or in files, not as arguments")
+        yield Finding(
+            file.path,
+            "error",
+            f"fails on {HUGE // 1000} KB: {big.reason}",
+            "pass data on standard input or in files, not as arguments",
+        )
     elif not big.failed and shot.out.strip() and UNKNOWN in shot.out:
         answer, wrong = read_answer(big.out)
         if wrong:
@@ -196,7 +233,7 @@ def _size(file: Executable, shot: Shot, big: Shot) -> Iterator[Finding]:
 
 
 def read_answer(text: str) -> tuple[dict[str, Any], str]:
-    """The object that a hook printed, and what is wrong with it (empty: nothing). Several objects are merged."""
+    """The object that a hook printed, and what is wrong with it, if anything. Several are merged."""
     decoder = json.JSONDecoder()
     merged: dict[str, Any] = {}
     rest = text.strip()

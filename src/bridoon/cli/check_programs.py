@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -37,16 +38,26 @@ def mentions(file: Executable, flag: str) -> bool:
 # ---- tools
 
 
-def check_tool(file: Executable, bench: Bench, given: str | None) -> Iterator[Finding]:
-    """Findings about a tool. `given` is the input to run it with; None: it is not run."""
+def check_tool(file: Executable, bench: Bench, given: str | None, met: dict[str, str]) -> Iterator[Finding]:
+    """Findings about a tool. `given` is the input to run it with; None: it is not run.
+
+    `met` holds the paths of other tools by the names of their schemas; this one is added.
+    """
     schema: dict[str, Any] = {}
     if mentions(file, "--schema"):
         shot = bench.shoot(file, ["--schema"], stage="assemble")
         schema, findings = read_schema(file, shot)
         yield from findings
+        other = met.setdefault(str(schema.get("name", "")), file.path) if schema else file.path
+        if os.path.basename(other) != file.name:
+            yield Finding(
+                file.path, "error", f"name clash: {other} is called {schema['name']!r} too", "rename one"
+            )
         yield from _cost(file, shot, "--schema")
     else:
-        yield Finding(file.path, "error", "does not know --schema: the model is not shown it", "see hs new tool")
+        yield Finding(
+            file.path, "error", "does not know --schema: the model is not shown it", "see hs new tool"
+        )
     yield from _describe(file, bench)
     if not mentions(file, "--exec"):
         yield Finding(file.path, "error", "does not know --exec: it cannot be run")
@@ -64,7 +75,11 @@ def read_schema(file: Executable, shot: Shot) -> tuple[dict[str, Any], list[Find
     except (ValueError, RecursionError) as wrong:
         return {}, [Finding(file.path, "error", f"--schema prints no JSON ({wrong}): {lost}")]
     if not isinstance(schema, dict):
-        return {}, [Finding(file.path, "error", f"--schema prints a JSON {type(schema).__name__}, not an object: {lost}")]
+        return {}, [
+            Finding(
+                file.path, "error", f"--schema prints a JSON {type(schema).__name__}, not an object: {lost}"
+            )
+        ]
     return schema, [*_schema_head(file, schema), *_input_schema(file, schema)]
 
 
@@ -73,14 +88,24 @@ def _schema_head(file: Executable, schema: dict[str, Any]) -> Iterator[Finding]:
     if not isinstance(name, str) or not name:
         yield Finding(file.path, "error", "its schema has no name: the model is not shown it")
     elif not NAME.fullmatch(name):
-        yield Finding(file.path, "warning", f"models are shown another name than {name!r}",
-                      "letters, digits, _ and - only, at most 64")
+        yield Finding(
+            file.path,
+            "warning",
+            f"models are shown another name than {name!r}",
+            "letters, digits, _ and - only, at most 64",
+        )
     elif name != file.name:
-        yield Finding(file.path, "warning", f"its schema calls it {name!r}, its file {file.name!r}",
-                      "give both the same name")
+        yield Finding(
+            file.path,
+            "warning",
+            f"its schema calls it {name!r}, its file {file.name!r}",
+            "give both the same name",
+        )
     about = schema.get("description")
     if not isinstance(about, str) or not about.strip():
-        yield Finding(file.path, "warning", "its schema has no description: a model cannot know when to call it")
+        yield Finding(
+            file.path, "warning", "its schema has no description: a model cannot know when to call it"
+        )
 
 
 def _input_schema(file: Executable, schema: dict[str, Any]) -> Iterator[Finding]:
@@ -89,7 +114,9 @@ def _input_schema(file: Executable, schema: dict[str, Any]) -> Iterator[Finding]
         yield Finding(file.path, "note", "no input_schema: it takes no arguments")
         return
     if not isinstance(given, dict) or given.get("type") != "object":
-        yield Finding(file.path, "error", "input_schema must be an object with \"type\": \"object\": model APIs refuse it")
+        yield Finding(
+            file.path, "error", 'input_schema must be an object with "type": "object": model APIs refuse it'
+        )
         return
     properties = given.get("properties", {})
     if not isinstance(properties, dict) or not all(isinstance(each, dict) for each in properties.values()):
@@ -104,8 +131,14 @@ def _input_schema(file: Executable, schema: dict[str, Any]) -> Iterator[Finding]
         yield Finding(file.path, "error", f"required names what is no property: {', '.join(missing)}")
     combined = [word for word in ("anyOf", "oneOf", "allOf") if word in given]
     if combined:
-        yield Finding(file.path, "warning", f"{combined[0]} at the top of input_schema: some model APIs refuse it")
-    plain = [each for each, about in properties.items() if not ({"type", "anyOf", "oneOf", "enum", "$ref"} & set(about))]
+        yield Finding(
+            file.path, "warning", f"{combined[0]} at the top of input_schema: some model APIs refuse it"
+        )
+    plain = [
+        each
+        for each, about in properties.items()
+        if not ({"type", "anyOf", "oneOf", "enum", "$ref"} & set(about))
+    ]
     if plain:
         yield Finding(file.path, "note", f"no type given for {', '.join(plain)}")
 
@@ -121,8 +154,8 @@ def _execute(file: Executable, bench: Bench, given: str, schema: dict[str, Any])
         yield Finding(file.path, "error", f"--exec failed on the given input: {shot.reason}")
     else:
         more = " and something to the log" if shot.err.strip() else ""
-        said = f"--exec took {shot.ms:.0f} ms and printed {len(shot.out)} characters{more}: {shot.out.strip()[:60]!r}"
-        yield Finding(file.path, "ok", said, ms=shot.ms)
+        said = f"--exec took {shot.ms:.0f} ms and printed {len(shot.out)} characters{more}"
+        yield Finding(file.path, "ok", f"{said}: {shot.out.strip()[:60]!r}", ms=shot.ms)
         if not shot.out.strip():
             yield Finding(file.path, "note", "--exec printed nothing: the model sees an empty result")
     required = (schema.get("input_schema") or {}).get("required")
@@ -131,8 +164,12 @@ def _execute(file: Executable, bench: Bench, given: str, schema: dict[str, Any])
         if shot.timed_out:
             yield Finding(file.path, "error", f"--exec does not end when its input is {what}")
         elif not shot.failed:
-            yield Finding(file.path, "warning", f"--exec succeeds when its input is {what}",
-                          "exit non-zero and say what is wrong: the model reads it and tries again")
+            yield Finding(
+                file.path,
+                "warning",
+                f"--exec succeeds when its input is {what}",
+                "exit non-zero and say what is wrong: the model reads it and tries again",
+            )
 
 
 # ---- commands
@@ -145,8 +182,12 @@ def check_command(file: Executable, bench: Bench) -> Iterator[Finding]:
 
 def _describe(file: Executable, bench: Bench) -> Iterator[Finding]:
     if not mentions(file, "--describe"):
-        yield Finding(file.path, "warning", "does not know --describe: lists show no description of it",
-                      'case "${1:-}" in --describe) echo "..."; exit 0 ;; esac')
+        yield Finding(
+            file.path,
+            "warning",
+            "does not know --describe: lists show no description of it",
+            'case "${1:-}" in --describe) echo "..."; exit 0 ;; esac',
+        )
         return
     shot = bench.shoot(file, ["--describe"])
     lines = shot.out.strip().splitlines()
@@ -163,11 +204,15 @@ def _cost(file: Executable, shot: Shot, flag: str) -> Iterator[Finding]:
     if shot.failed:
         return
     if shot.ms > QUICK:
-        yield Finding(file.path, "warning", f"{flag} takes {shot.ms:.0f} ms", "answer at once, without network", shot.ms)
+        yield Finding(
+            file.path, "warning", f"{flag} takes {shot.ms:.0f} ms", "answer at once, without network", shot.ms
+        )
     else:
         yield Finding(file.path, "ok", f"{flag} {shot.ms:.0f} ms", ms=shot.ms)
     if shot.err.strip():
-        yield Finding(file.path, "note", f"{flag} writes to standard error: {shot.err.strip().splitlines()[0][:100]!r}")
+        yield Finding(
+            file.path, "note", f"{flag} writes to standard error: {shot.err.strip().splitlines()[0][:100]!r}"
+        )
 
 
 # ---- providers
@@ -194,11 +239,18 @@ def _ready(file: Executable, bench: Bench) -> Iterator[Finding]:
         yield Finding(file.path, "error", f"--ready: {shot.reason}", "answer at once, without network")
         return
     if shot.out.strip():
-        yield Finding(file.path, "warning", f"--ready prints: {shot.out.strip()[:60]!r}", "only the exit code counts")
+        yield Finding(
+            file.path, "warning", f"--ready prints: {shot.out.strip()[:60]!r}", "only the exit code counts"
+        )
     state = "ready" if shot.code == 0 else f"not ready (exit {shot.code})"
     if shot.ms > QUICK:
-        yield Finding(file.path, "warning", f"--ready takes {shot.ms:.0f} ms: every start without -p waits for it",
-                      "look at variables and files only, not at the network", shot.ms)
+        yield Finding(
+            file.path,
+            "warning",
+            f"--ready takes {shot.ms:.0f} ms: every start without -p waits for it",
+            "look at variables and files only, not at the network",
+            shot.ms,
+        )
     yield Finding(file.path, "ok", f"{state}: --ready {shot.ms:.0f} ms", ms=shot.ms)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from bridoon.catalog.files import decode, read_file
 from bridoon.catalog.lookup import Catalog
@@ -13,11 +13,13 @@ from bridoon.catalog.sources import NearMiss, Source
 from bridoon.cli.check_bench import Finding
 from bridoon.cli.show import did_you_mean
 
-CONF_KEYS = ("protocol", "description", "model", "url", "auth_env", "max_tokens", "context", "temperature", "top_p",
-             "top_k", "stream")  # fmt: skip
+CONF_KEYS = (
+    "protocol", "description", "model", "url", "auth_env", "max_tokens", "context", "temperature", "top_p",
+    "top_k", "stream",
+)  # fmt: skip
 
 DESCRIPTION = 1024
-"""Characters of a skill's description above which it is more than a description: all of them are in every request."""
+"""Characters of a skill's description above which it is more than that: all are in every request."""
 
 LINK = re.compile(r"\]\(((?:references|scripts|assets)/[^)\s]+)\)|`((?:references|scripts|assets)/[^`\s]+)`")
 
@@ -39,14 +41,22 @@ def check_skill(directory: str) -> Iterator[Finding]:
         return
     for key in ("name", "description"):
         if not head.get(key, "").strip():
-            yield Finding(path, "error", f"no {key} in the front matter: it cannot be loaded",
-                          f"a line `{key}: ...` between two --- lines at the top")
+            yield Finding(
+                path,
+                "error",
+                f"no {key} in the front matter: it cannot be loaded",
+                f"a line `{key}: ...` between two --- lines at the top",
+            )
     name, about = head.get("name", "").strip(), " ".join(head.get("description", "").split())
     if name and name != os.path.basename(directory):
         yield Finding(path, "note", f"its name is {name!r}, its folder {os.path.basename(directory)!r}")
     if len(about) > DESCRIPTION:
-        yield Finding(path, "warning", f"the description has {len(about)} characters, and all are in every request",
-                      "say when to load it; the rest belongs below")
+        yield Finding(
+            path,
+            "warning",
+            f"the description has {len(about)} characters, and all are in every request",
+            "say when to load it; the rest belongs below",
+        )
     if not body.strip():
         yield Finding(path, "warning", "there is nothing below the front matter")
     yield from _resources(directory, path, body)
@@ -61,10 +71,15 @@ def _resources(directory: str, path: str, body: str) -> Iterator[Finding]:
     for entry in sorted(os.listdir(scripts)) if os.path.isdir(scripts) else []:
         script = os.path.join(scripts, entry)
         if os.path.isfile(script) and not os.access(script, os.X_OK) and read_file(script, 2) == b"#!":
-            yield Finding(script, "note", "begins with #! and is not executable", "chmod +x, or call it by its interpreter")
+            yield Finding(
+                script,
+                "note",
+                "begins with #! and is not executable",
+                "chmod +x, or call it by its interpreter",
+            )
 
 
-def check_variant(path: str, source: Source, catalog: Catalog, env: Mapping[str, str]) -> Iterator[Finding]:
+def check_variant(path: str, source: Source, catalog: Catalog) -> Iterator[Finding]:
     """Findings about a `providers/<name>.conf`."""
     from bridoon.catalog.variants import read_variant
 
@@ -78,20 +93,33 @@ def check_variant(path: str, source: Source, catalog: Catalog, env: Mapping[str,
             yield Finding(path, "warning", f"nothing reads the key {key!r}", did_you_mean(key, CONF_KEYS, ""))
     known = {each.name for each in catalog.entries("providers", unscoped=True)}
     if conf.protocol not in known:
-        yield Finding(path, "error", f"no provider is called {conf.protocol!r}", f"one of {', '.join(sorted(known))}")
+        yield Finding(
+            path, "error", f"no provider is called {conf.protocol!r}", f"one of {', '.join(sorted(known))}"
+        )
     if conf.url and not re.match(r"https?://[^/]", conf.url):
         yield Finding(path, "error", f"url is no http or https address: {conf.url[:80]!r}")
     if not conf.model:
         yield Finding(path, "note", "no model: one must be given with -m")
     verdict = catalog.key_allowed(conf, conf.auth_env)
     if not verdict:
-        yield Finding(path, "error", verdict.message, "a project's file never sends a user's key to another host")
-    elif conf.auth_env and not env.get(conf.auth_env):
+        yield Finding(
+            path, "error", verdict.message, "a project's file never sends a user's key to another host"
+        )
+    elif conf.auth_env and not catalog.env.get(conf.auth_env):
         yield Finding(path, "note", f"{conf.auth_env} is not set", f"set it, or: hs auth set {name}")
-    if conf.auth_env and conf.url.startswith("http://") and not re.match(r"http://(localhost|127\.|\[::1\])", conf.url):
+    if (
+        conf.auth_env
+        and conf.url.startswith("http://")
+        and not re.match(r"http://(localhost|127\.|\[::1\])", conf.url)
+    ):
         yield Finding(path, "warning", "the key would travel without encryption", "use https")
     if any(each.name == name for each in catalog.entries("providers", unscoped=True)):
-        yield Finding(path, "warning", f"an executable provider is called {name!r} too, and counts", "rename one of them")
+        yield Finding(
+            path,
+            "warning",
+            f"an executable provider is called {name!r} too, and counts",
+            "rename one of them",
+        )
     yield Finding(path, "ok", f"speaks {conf.protocol}")
 
 

@@ -1,4 +1,4 @@
-"""What `hs doctor` looks at on this machine: interpreter, directories, terminal, programs, variables, leftovers."""
+"""What `hs doctor` looks at on this machine: interpreter, directories, terminal, programs, variables."""
 
 from __future__ import annotations
 
@@ -45,29 +45,31 @@ def python(env: Env) -> Iterator[Finding]:
     yield Finding(OK if sys.version_info >= (3, 11) else BAD, "python", f"{version} ({sys.executable})")
     root = env["HARNESS_ROOT"]
     whole = os.path.isdir(os.path.join(root, "plugins", "core", "commands"))
-    text = f"{__version__}, {tilde(root, env)}"
-    yield Finding(OK if whole else BAD, "harness", text if whole else f"{text} holds no bundled plugins (HARNESS_ROOT)")
+    lacking = "" if whole else " holds no bundled plugins (HARNESS_ROOT)"
+    yield Finding(OK if whole else BAD, "harness", f"{__version__}, {tilde(root, env)}{lacking}")
     if not sys.platform.startswith("linux"):
-        yield Finding(NOTE, "system", f"{sys.platform}: what leaves its process group is not found (docs/security.md)")
+        yield Finding(NOTE, "system", f"{sys.platform}: processes that leave their group are not found")
 
 
 def directories(env: Env) -> Iterator[Finding]:
     """HARNESS_HOME, sessions, the log."""
     if not os.environ.get("HOME"):
-        yield Finding(NOTE, "HOME", f"not set: {tilde(env['HARNESS_HOME'], env)} is used as your harness directory")
+        yield Finding(NOTE, "HOME", f"not set: your harness directory is {tilde(env['HARNESS_HOME'], env)}")
     yield from _directory("home", env["HARNESS_HOME"], env)
     yield from _directory("sessions", env["HARNESS_SESSIONS"], env)
     log = env.get("HARNESS_LOG", "")
     if log and not log.startswith("/dev/"):
         reason = _unwritable(log)
-        yield Finding(NOTE if reason else OK, "log", tilde(log, env) + (f": {reason}; notes go nowhere" if reason else ""))
+        why = f": {reason}; notes go nowhere" if reason else ""
+        yield Finding(NOTE if reason else OK, "log", tilde(log, env) + why)
     else:
         yield Finding(OK, "log", log or "(none)")
 
 
 def _directory(what: str, path: str, env: Env) -> Iterator[Finding]:
     shown = tilde(path, env)
-    reason = _unwritable(path)
+    there = os.path.lexists(path) and not os.path.isdir(path)
+    reason = "not a directory" if there else _unwritable(path)
     if reason:
         yield Finding(BAD, what, f"{shown}: {reason}")
         return
@@ -91,8 +93,6 @@ def _unwritable(path: str) -> str:
         return f"{clean(place)} is no directory"
     if place == path and os.path.islink(path) and not os.path.exists(path):
         return "a link that leads nowhere"
-    if place == path and not os.path.isdir(path) and os.path.basename(path) in (".harness", "sessions"):
-        return "not a directory"
     mode = os.W_OK | os.X_OK | os.R_OK if os.path.isdir(place) else os.W_OK
     return "" if os.access(place, mode) else f"no permission to write in {clean(place)}"
 
@@ -118,7 +118,7 @@ def terminal(env: Env) -> Iterator[Finding]:
     yield Finding(OK, "terminal", f"{', '.join(here) or 'none'}; {clean(kind)}; {asked}")
     encoding = (getattr(sys.stdout, "encoding", None) or "none").lower()
     if encoding.replace("-", "") not in ("utf8", "none"):
-        text = f"standard output is {encoding}: characters that it lacks are replaced (set LANG or PYTHONUTF8=1)"
+        text = f"standard output is {encoding}: what it lacks is replaced (set LANG or PYTHONUTF8=1)"
         yield Finding(NOTE, "encoding", text)
 
 
@@ -146,10 +146,10 @@ def programs(env: Env) -> Iterator[Finding]:
     missing = "not found: .harness directories inside git checkouts are not trusted without asking"
     yield Finding(OK if git else NOTE, "git", tilde(git, env) if git else missing)
     bash = shutil.which("bash", path=path)
-    yield Finding(OK if bash else BAD, "bash", tilde(bash, env) if bash else "not found: the tool bash cannot work")
+    yield Finding(OK if bash else BAD, "bash", tilde(bash, env) if bash else "not found: no tool bash")
     upstream = [name for name in ("jq", "curl") if not shutil.which(name, path=path)]
     if upstream:
-        yield Finding(NOTE, "plugins", f"{' and '.join(upstream)} not found: plugins written in bash often need them")
+        yield Finding(NOTE, "plugins", f"{' and '.join(upstream)} not found: many bash plugins need them")
 
 
 def extras(env: Env) -> Iterator[Finding]:
@@ -195,11 +195,12 @@ PLACE: tuple[Check, ...] = (python, directories, terminal, programs, extras, var
 
 
 def examined(checks: tuple[Check, ...], env: Env) -> list[Finding]:
-    """The findings of several checks. One that fails is a finding itself: a doctor must survive any patient."""
+    """The findings of several checks. One that fails is a finding itself: nothing stops the others."""
     found: list[Finding] = []
     for check in checks:
         try:
             found += check(env)
         except Exception as wrong:
-            found.append(Finding(BAD, check.__name__, f"cannot be checked: {type(wrong).__name__}: {clean(str(wrong))}"))
+            why = f"{type(wrong).__name__}: {clean(str(wrong))}"
+            found.append(Finding(BAD, check.__name__.replace("_", " "), f"cannot be checked: {why}"))
     return found

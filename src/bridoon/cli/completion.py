@@ -1,4 +1,4 @@
-"""`hs completion SHELL` prints a script for the shell; the script asks `hs __complete WORD...` for candidates."""
+"""`hs completion SHELL` prints a script; the script asks `hs __complete WORD...` for candidates."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def completion(argv: list[str], env: Mapping[str, str]) -> int:
 
 
 def complete(words: list[str]) -> int:
-    """Carry out `hs __complete WORD...`: print what the last word could become, one per line, a tab and its meaning."""
+    """Carry out `hs __complete WORD...`: print what the last word could become, with its meaning."""
     from bridoon.cli.compose import catalog_here
     from bridoon.loop.env import start_environment
 
@@ -73,7 +73,6 @@ class _Completion:
             "stage": self._stages,
             "tool": lambda: self._names("tools"),
             "setting": self._settings,
-            "shell": lambda: [(shell, "") for shell in SHELLS],
             "file": lambda: FILES,
             "directory": lambda: DIRECTORIES,
         }
@@ -105,11 +104,16 @@ class _Completion:
         if rest[0] == "session":
             named = declared.COMMANDS.get(f"session {rest[1]}") if len(rest) > 1 else None
             return (named, rest[2:]) if named else (_SESSION, rest[1:])
-        found = declared.COMMANDS.get(rest[0])
-        if found is None and self._catalog.find("commands", rest[0]):
+        if rest[0] == "version":
+            return Command("version", ""), []
+        there = self._catalog.find("commands", rest[0])
+        if there is None:
+            return declared.AGENT, rest
+        found = declared.command_of(rest[0]) if there.bundled else None
+        if found is None:
             options = declared.RUN_OPTIONS if rest[0] in declared.RUNS else ()
-            found = Command(rest[0], "", most=None, options=options, completes=_PLACES.get(rest[0], "file"))
-        return found or declared.AGENT, rest[1:] if found else rest
+            found = Command(rest[0], "", most=None, options=options, completes="file")
+        return found, rest[1:]
 
     def _places(self, command: Command, rest: list[str]) -> Candidates:
         """Candidates for a command's own words."""
@@ -121,6 +125,9 @@ class _Completion:
             return FILES
         if command.most is not None and len(rest) >= command.most:
             return []
+        first = command.places.split(" ")[0]
+        if "|" in first and not rest:
+            return [(word, "") for word in first.strip("[]").split("|")]
         return self._kinds.get(command.completes, list)()
 
     def _values(self, option: Option) -> Candidates:
@@ -133,7 +140,8 @@ class _Completion:
 
         found = {each.name: each for each in self._catalog.entries("commands")}
         about = describe_quickly(found.values())
-        return [(name, about[each.path]) for name, each in sorted(found.items()) if name != "internal"]
+        rows = [(name, about[each.path]) for name, each in found.items() if name != "internal"]
+        return sorted([*rows, ("version", "print the version")])
 
     def _names(self, kind: str) -> Candidates:
         return [(name, "") for name in sorted({each.name for each in self._catalog.entries(kind)})]
@@ -160,7 +168,6 @@ class _Completion:
 
 
 _SESSION = Command("session", declared.SESSION_ABOUT)
-_PLACES = {"resume": "session", "repl": "session", "auth": ""}
 
 
 def _option(options: Iterable[Option], word: str) -> Option | None:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from types import FrameType
 
 from bridoon.catalog.lookup import Catalog
 from bridoon.loop.standalone import catalog_of
 from bridoon.proc.cancel import Cancel
 
+AskTrust = Callable[[str, list[str]], bool | None]
+
 _catalog: Catalog | None = None
+_asker: AskTrust | None = None
 
 
 def catalog_here(env: Mapping[str, str], cwd: str) -> Catalog:
@@ -22,8 +26,21 @@ def catalog_here(env: Mapping[str, str], cwd: str) -> Catalog:
     return _catalog
 
 
+@contextmanager
+def asking(asker: AskTrust) -> Iterator[None]:
+    """Within this context, questions of trust are put by a face that holds the terminal."""
+    global _asker
+    _asker = asker
+    try:
+        yield
+    finally:
+        _asker = None
+
+
 def _ask_trust(directory: str, contents: list[str]) -> bool | None:
     """Ask the person at the terminal whether code that came with a checkout may run; None: nobody to ask."""
+    if _asker is not None:
+        return _asker(directory, contents)
     from bridoon.cli.tty import Terminal
 
     terminal = Terminal.open()

@@ -14,6 +14,7 @@ from bridoon.cli import declared, known
 from bridoon.cli.compose import catalog_here
 from bridoon.cli.declare import read
 from bridoon.cli.known import Setting
+from bridoon.cli.options import VARIABLE
 from bridoon.cli.show import clean, did_you_mean, mask, near, put, put_json, squeeze
 from bridoon.errors import NotFound
 
@@ -56,7 +57,7 @@ def config(argv: list[str], env: Mapping[str, str]) -> int:
 
 
 def _one(name: str, catalog: Catalog, env: Mapping[str, str], as_json: bool) -> int:
-    """Print one value. Exits 1, with nothing on standard output, when it is not set and has no fixed default."""
+    """Print one value. Nothing and exit code 1 when it is not set and has no fixed default."""
     setting = known.find(name)
     if setting is not None:
         value = value_of(setting, catalog.settings, env)
@@ -64,7 +65,9 @@ def _one(name: str, catalog: Catalog, env: Mapping[str, str], as_json: bool) -> 
         rest = {each.name: each for each in [*others(catalog.settings), *_keys_in_use(catalog)]}
         if name not in rest:
             names = [word for each in known.EVERYTHING for word in (each.key, each.variable) if word]
-            raise NotFound(f"no setting is called {clean(name)!r}", did_you_mean(name, names, "hs config lists them"))
+            raise NotFound(
+                f"no setting is called {clean(name)!r}", did_you_mean(name, names, "hs config lists them")
+            )
         value = rest[name]
     if as_json:
         put_json(value._asdict())
@@ -88,9 +91,11 @@ def all_values(catalog: Catalog, env: Mapping[str, str]) -> list[Value]:
 
 def _keys_in_use(catalog: Catalog) -> list[Value]:
     """The variables in which variants look for their keys, those that are set."""
-    names = {conf.auth_env: conf.name for conf in catalog.confs() if conf.auth_env and os.environ.get(conf.auth_env)}
+    names = {conf.auth_env: conf.name for conf in catalog.confs() if os.environ.get(conf.auth_env or "")}
     return [
-        Value(name, shown(name, os.environ[name], secret=True), f"environment: {name}", f"key for {names[name]}")
+        Value(
+            name, shown(name, os.environ[name], secret=True), f"environment: {name}", f"key for {names[name]}"
+        )
         for name in sorted(names)
     ]
 
@@ -102,16 +107,25 @@ def value_of(setting: Setting, settings: Settings, env: Mapping[str, str]) -> Va
     inside = env.get(variable, "") if variable else ""
     if outside and (inside == outside or variable in ("HARNESS_HOME", "HARNESS_SESSIONS")):
         value, origin = inside or outside, f"environment: {variable}"
-    elif inside and variable in ("HARNESS_PROVIDER", "HARNESS_MODEL", "HARNESS_PERMISSIONS", "HARNESS_MAX_TURNS") and (
-        inside != setting.default
-    ):
+    elif variable in VARIABLE.values() and inside not in ("", setting.default):
         value, origin = inside, "command line"
+    elif key == "permissions" and key in settings.values:
+        value, origin = _permissions(settings)
     elif key and key in settings.values:
         value, origin = settings.values[key], _place(settings.origin(key), key)
     else:
         value = inside if inside and variable.startswith("HARNESS_") else setting.default
         origin = "default"
     return Value(setting.name, shown(setting.name, value, secret=setting.secret), origin, setting.about)
+
+
+def _permissions(settings: Settings) -> tuple[str, str]:
+    """The mode that counts: a project's file can only make it stricter."""
+    from bridoon.toolkit.permissions import mode_of
+
+    mode = mode_of(settings, {})
+    said = [layer.path for layer in settings.layers if layer.values.get("permissions") == mode]
+    return mode, _place(said[-1] if said else settings.origin("permissions"), "permissions")
 
 
 def others(settings: Settings) -> list[Value]:

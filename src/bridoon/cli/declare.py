@@ -1,4 +1,4 @@
-"""A command line declared once: what it takes, its usage text, and the words that complete it come from this."""
+"""A command line, declared once: parsing, the usage text and completion come from the declaration."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ class Command(NamedTuple):
     @property
     def usage(self) -> str:
         """The usage line without `usage:`."""
-        options = " ".join(f"[{option.name}{' ' + option.value if option.value else ''}]" for option in self.options)
-        return " ".join(part for part in ("hs", self.name, options, self.places) if part)
+        options = [f"[{option.name} {option.value}]".replace(" ]", "]") for option in self.options]
+        return " ".join(part for part in ("hs", self.name, *options, self.places) if part)
 
 
 class Given(NamedTuple):
@@ -100,8 +100,7 @@ def read(command: Command, words: list[str]) -> Given | None:
             values[option.name] = value
         elif word.startswith("-") and len(word) > 1:
             known = [option.name for option in command.options]
-            hint = did_you_mean(name, known, f"usage: {command.usage}") if known else f"usage: {command.usage}"
-            raise UsageError(f"unknown option {word}", hint)
+            raise UsageError(f"unknown option {word}", did_you_mean(name, known, f"usage: {command.usage}"))
         else:
             rest.append(word)
     _count(command, rest)
@@ -115,13 +114,16 @@ def _check(option: Option, value: str) -> None:
 
 def _count(command: Command, words: list[str]) -> None:
     if len(words) < command.least:
-        raise UsageError(f"usage: {command.usage.replace('hs ', 'harness ', 1)}", f"hs {command.name} --help says more")
+        usage = command.usage.replace("hs ", "harness ", 1)
+        raise UsageError(f"usage: {usage}", f"hs {command.name} --help says more")
     if command.most is not None and len(words) > command.most:
         extra = words[command.most]
         raise UsageError(f"hs {command.name}: unexpected {extra!r}", f"usage: {command.usage}")
 
 
-def sub_command(commands: tuple[Command, ...], words: list[str], default: str = "") -> tuple[Command, list[str]]:
+def sub_command(
+    commands: tuple[Command, ...], words: list[str], default: str = ""
+) -> tuple[Command, list[str]]:
     """Which of several sub-commands the words mean, and the words that are left. Raises UsageError."""
     parent = commands[0].name.split()[0]
     known = {each.name.split()[1]: each for each in commands}
@@ -148,7 +150,8 @@ def help_text(command: Command) -> str:
 def group_help(parent: str, about: str, commands: tuple[Command, ...]) -> str:
     """What `--help` prints for a command that has sub-commands."""
     rows = [(each.usage.removeprefix(f"hs {parent} "), each.about) for each in commands]
-    return f"usage: hs {parent} {'|'.join(each.name.split()[1] for each in commands)} ...\n\n{about}\n\n{columns(rows)}"
+    names = "|".join(each.name.split()[1] for each in commands)
+    return f"usage: hs {parent} {names} ...\n\n{_filled(about[:1].upper() + about[1:])}\n\n{columns(rows)}"
 
 
 def columns(rows: list[tuple[str, str]], *, left: int = 22, total: int = 100) -> str:

@@ -19,98 +19,199 @@ RUN_OPTIONS = (
 """What every way of starting a run takes."""
 
 AGENT = Command(
-    "agent", "send a message to the agent and print its answer", "[SESSION] MESSAGE...", 0, None, RUN_OPTIONS,
+    "agent",
+    "send a message to the agent and print its answer",
+    "[SESSION] MESSAGE...",
+    0,
+    None,
+    RUN_OPTIONS,
     "`hs MESSAGE` is the same. The message can also be piped in; with both, what is piped is attached to it.",
     completes="session",
-)  # fmt: skip
+)
 TOOLS = Command(
-    "tools", "list the tools that the model can call", options=(JSON,),
+    "tools",
+    "list the tools that the model can call",
+    options=(JSON,),
     more="Tools that another file replaces are marked. What nearly is a tool stands below, with the reason.",
-)  # fmt: skip
+)
 HOOKS = Command(
-    "hooks", "list the hooks of every stage, or of one, in the order in which they run", "[STAGE]", 0, 1, (JSON,),
+    "hooks",
+    "list the hooks of every stage, or of one, in the order in which they run",
+    "[STAGE]",
+    0,
+    1,
+    (JSON,),
     completes="stage",
-)  # fmt: skip
+)
 SKILLS = Command("skills", "list the skills that the model can load", options=(JSON,))
 PROVIDERS = Command("providers", "list the providers, and which of them are ready", options=(JSON,))
 PERMISSIONS = Command(
-    "permissions", "show which tool calls run, ask or are refused, and where that is said", "[TOOL [ARGUMENT]]", 0, 2,
+    "permissions",
+    "show which tool calls run, ask or are refused, and where that is said",
+    "[TOOL [ARGUMENT]]",
+    0,
+    2,
     (JSON, *(option for option in RUN_OPTIONS if option.name == "--permissions")),
     "With a tool and its argument (a shell command, a path): what would happen to that call.",
     completes="tool",
-)  # fmt: skip
+)
 HELP = Command("help", "show how to use hs, or one of its commands", "[COMMAND]", 0, 2, completes="command")
 DOCTOR = Command(
-    "doctor", "look for what could be wrong: environment, providers, sources, near misses, trust", options=(JSON,),
+    "doctor",
+    "look for what could be wrong: environment, providers, sources, near misses, trust",
+    options=(JSON,),
     more="Exits 1 when nothing here could run a model.",
-)  # fmt: skip
+)
 CONFIG = Command(
-    "config", "show every setting, its value and where that comes from", "[KEY]", 0, 1, (JSON,),
-    "Settings come from the environment, then from settings.conf files, the most local first. With KEY, only the "
-    "value is printed. Secrets are masked.",
+    "config",
+    "show every setting, its value and where that comes from",
+    "[KEY]",
+    0,
+    1,
+    (JSON,),
+    "Settings come from the environment, then from settings.conf files, the most local first. With KEY, only "
+    "the value is printed. Secrets are masked.",
     completes="setting",
-)  # fmt: skip
+)
 MODELS = Command(
-    "models", "list the models that could be used now", "[PROVIDER]", 0, 1, (JSON,),
+    "models",
+    "list the models that could be used now",
+    "[PROVIDER]",
+    0,
+    1,
+    (JSON,),
     "Servers on this machine are asked which models they have; any other service is asked when it is named.",
     completes="provider",
-)  # fmt: skip
+)
 TRUST = Command(
-    "trust", "let the .harness directory of a checkout run its code", "[DIR]", 0, 1,
+    "trust",
+    "let the .harness directory of a checkout run its code",
+    "[DIR]",
+    0,
+    1,
     (
         Option("--list", "show what is recorded, and what is not trusted here"),
         Option("--dry-run", "only show what would run"),
         JSON,
     ),
-    "DIR is a .harness directory or the directory that holds it; without it, every one from here up to / that waits "
-    "for an answer. What would run is listed first.",
+    "DIR is a .harness directory or the directory that holds it; without it, every one from here up to / "
+    "that waits for an answer. What would run is listed first.",
     completes="directory",
-)  # fmt: skip
+)
 UNTRUST = Command(
-    "untrust", "take the trust in a .harness directory back", "[DIR]", 0, 1, completes="directory",
-)  # fmt: skip
+    "untrust",
+    "take the trust in a .harness directory back",
+    "[DIR]",
+    0,
+    1,
+    completes="directory",
+)
 COMPLETION = Command(
-    "completion", "print a script that completes hs command lines", "bash|zsh|fish", 1, 1,
-    more='bash: eval "$(hs completion bash)" in ~/.bashrc\nzsh: eval "$(hs completion zsh)" in ~/.zshrc, after '
-    "compinit\nfish: hs completion fish > ~/.config/fish/completions/hs.fish",
-    completes="shell",
-)  # fmt: skip
+    "completion",
+    "print a script that completes hs command lines",
+    "bash|zsh|fish",
+    1,
+    1,
+    more='bash: eval "$(hs completion bash)" in ~/.bashrc\n'
+    'zsh: eval "$(hs completion zsh)" in ~/.zshrc, after compinit\n'
+    "fish: hs completion fish > ~/.config/fish/completions/hs.fish",
+)
 
 SESSION_LIST = Command(
-    "session list", "one line a session, the newest first: id, time, beginning of the first message", options=(JSON,)
+    "session list",
+    "one line a session, the newest first: id, time, beginning of the first message",
+    options=(JSON,),
 )
 SESSION_SHOW = Command(
-    "session show", "show a session's configuration and its files, or the conversation", "ID", 1, 1,
-    (Option("--messages", "print the conversation"), JSON), completes="session",
-)  # fmt: skip
+    "session show",
+    "show a session's configuration and its files, or the conversation",
+    "ID",
+    1,
+    1,
+    (Option("--messages", "print the conversation"), JSON),
+    completes="session",
+)
 SESSION_DIR = Command(
     "session dir", "print the directory of a session, or of all sessions", "[ID]", 0, 1, completes="session"
 )
 SESSION_FORK = Command(
-    "session fork", "copy a session to a new one and print its id", "ID", 1, 1,
-    (Option("--at", "copy the messages up to and including number N", "N"),), completes="session",
-)  # fmt: skip
-SESSION_EXPORT = Command(
-    "session export", "print a whole session", "ID", 1, 1,
-    (Option("--format", "md (the default), json, or jsonl: one message per line", "FORMAT", ("md", "json", "jsonl")),),
+    "session fork",
+    "copy a session to a new one and print its id",
+    "ID",
+    1,
+    1,
+    (Option("--at", "copy the messages up to and including number N", "N"),),
     completes="session",
-)  # fmt: skip
+)
+SESSION_EXPORT = Command(
+    "session export",
+    "print a whole session",
+    "ID",
+    1,
+    1,
+    (
+        Option(
+            "--format",
+            "md (the default), json, or jsonl: one message per line",
+            "FORMAT",
+            ("md", "json", "jsonl"),
+        ),
+    ),
+    completes="session",
+)
 SESSION_RM = Command(
-    "session rm", "remove sessions", "[ID...]", 0, None,
+    "session rm",
+    "remove sessions",
+    "[ID...]",
+    0,
+    None,
     (Option("--older-than", "remove what has not been used for this long: 30d, 12h, 2w", "AGE"),),
-    "Asks nothing and says what it removed. A session that is in use stays.", completes="session",
-)  # fmt: skip
+    "Asks nothing and says what it removed. A session that is in use stays.",
+    completes="session",
+)
 SESSION = (SESSION_LIST, SESSION_SHOW, SESSION_DIR, SESSION_FORK, SESSION_EXPORT, SESSION_RM)
 SESSION_ABOUT = "list, show, copy, export and remove sessions"
 
 COMMANDS = {
     each.name: each
     for each in (
-        AGENT, TOOLS, HOOKS, SKILLS, PROVIDERS, PERMISSIONS, HELP, DOCTOR, CONFIG, MODELS, TRUST, UNTRUST, COMPLETION,
+        AGENT,
+        TOOLS,
+        HOOKS,
+        SKILLS,
+        PROVIDERS,
+        PERMISSIONS,
+        HELP,
+        DOCTOR,
+        CONFIG,
+        MODELS,
+        TRUST,
+        UNTRUST,
+        COMPLETION,
         *SESSION,
     )
-}  # fmt: skip
+}
 """By name. Commands that are not here describe themselves."""
+
+ELSEWHERE = {
+    "new": ("bridoon.cli.new", "NEW"),
+    "check": ("bridoon.cli.check", "CHECK"),
+    "repl": ("bridoon.cli.repl", "REPL"),
+    "resume": ("bridoon.cli.repl", "RESUME"),
+}
+"""Commands that are declared beside their bodies: module and name."""
+
+
+def command_of(name: str) -> Command | None:
+    """The declaration of a bundled command; None for one that has none."""
+    found = COMMANDS.get(name)
+    if found is None and name in ELSEWHERE:
+        from importlib import import_module
+
+        module, constant = ELSEWHERE[name]
+        found = getattr(import_module(module), constant, None)
+    return found
+
 
 RUNS = ("agent", "repl", "resume", "demo")
 """Commands that take RUN_OPTIONS."""

@@ -26,7 +26,7 @@ _DECORATORS = ("hook", "tool", "command", "provider")
 
 
 def describe(drop_ins: Iterable[Executable], env: Mapping[str, str]) -> dict[str, str]:
-    """The description of each drop-in, by its path; empty when it has none. Takes 5 s at most for each eight."""
+    """The description of each drop-in, by its path; empty when it has none. Eight take 5 s at most."""
     found: dict[str, str] = {}
     asked: list[Executable] = []
     for each in drop_ins:
@@ -59,7 +59,7 @@ def describe_quickly(drop_ins: Iterable[Executable]) -> dict[str, str]:
 
 
 def declared(text: str) -> str:
-    """What a marked drop-in says about itself, without running it: the docstring of its function, else of its file."""
+    """What a marked drop-in says about itself, unstarted: the docstring of its function, else its own."""
     try:
         tree: Any = compile(text, "drop-in", "exec", _ONLY_AST, dont_inherit=True)
     except (SyntaxError, ValueError):
@@ -72,13 +72,20 @@ def declared(text: str) -> str:
                 said = getattr(given.get("description"), "value", None)
                 about = said if isinstance(said, str) else _docstring(node.body)
                 if about:
-                    return _first_line(about)
-    return _first_line(_docstring(tree.body))
+                    return first_sentence(about)
+    return first_sentence(_docstring(tree.body))
 
 
 def _docstring(body: list[Any]) -> str:
     value = getattr(getattr(body[0], "value", None), "value", None) if body else None
     return value if isinstance(value, str) else ""
+
+
+def first_sentence(text: str) -> str:
+    """The first sentence of a text whose lines may be wrapped, on one line."""
+    paragraph = " ".join(text.strip().split("\n\n", 1)[0].split())
+    end = re.search(r"[.!?](?=\s+[A-Z`])", paragraph)
+    return paragraph[: end.end()] if end else paragraph
 
 
 def _first_line(text: str) -> str:

@@ -30,7 +30,7 @@ def run(words: list[str]) -> int:
         os.environ["PWD"] = os.getcwd()
     env = start_environment({**os.environ, **options.variables()}, _cwd())
     catalog = catalog_here(env, _cwd())
-    name, arguments = _command(catalog, rest, literal, options)
+    name, arguments = _command(catalog, rest, literal, options, env["HARNESS_SESSIONS"])
     command = catalog.find("commands", name)
     if command is None:
         raise NotFound(f"no {name} command found", f"is {env['HARNESS_ROOT']} a whole installation?")
@@ -44,7 +44,9 @@ def _cwd() -> str:
         raise UsageError("the working directory no longer exists", "cd to one that does, or give --cwd DIR") from None
 
 
-def _command(catalog: Catalog, rest: list[str], literal: bool, options: Options) -> tuple[str, list[str]]:
+def _command(
+    catalog: Catalog, rest: list[str], literal: bool, options: Options, sessions: str
+) -> tuple[str, list[str]]:
     """The command's name and its arguments: the first word, if it is one; else the words are for the agent."""
     run_options = _spell(options)
     first = rest[0] if rest and not literal else ""
@@ -54,9 +56,15 @@ def _command(catalog: Catalog, rest: list[str], literal: bool, options: Options)
         if first not in RUNNING and len(rest) > 1 and not rest[1].startswith("-") and sys.stderr.isatty():
             _hint(first, rest)
         return first, [*(run_options if first in RUNNING else []), *rest[1:]]
-    if not rest and sys.stdin is not None and sys.stdin.isatty() and not (options.json or options.quiet):
-        return "repl", run_options
+    talks = sys.stdin is not None and sys.stdin.isatty() and not (options.json or options.quiet)
+    if talks and (not rest or (len(rest) == 1 and _is_session(sessions, first))):
+        return "repl", [*run_options, *rest]
     return "agent", [*run_options, *(["--", *rest] if literal else rest)]
+
+
+def _is_session(sessions: str, word: str) -> bool:
+    name = word.isascii() and word[:1].isalnum() and "/" not in word
+    return name and os.path.isdir(os.path.join(sessions, word, "messages"))
 
 
 def _hint(first: str, rest: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""`hs help`: everything at a glance, without a network and without starting more than asking drop-ins needs."""
+"""`hs help`: everything at a glance, without a network fast."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def main(argv: list[str], env: Mapping[str, str]) -> int:
 
 def _about(name: str, catalog: Catalog, env: Mapping[str, str]) -> int:
     """Help for one command: what it declares, else what it says about itself."""
-    command = declared.COMMANDS.get(name)
+    command = declared.command_of(name)
     found = catalog.find("commands", name)
     if command is not None and (found is None or found.bundled or " " in name):
         put(help_text(command))
@@ -58,8 +58,11 @@ def _about(name: str, catalog: Catalog, env: Mapping[str, str]) -> int:
         return 0
     if found is None:
         names = sorted({each.name for each in catalog.entries("commands")})
-        raise NotFound(f"no command is called {clean(name)!r}", did_you_mean(name, names, "hs help lists them"))
-    put(f"usage: hs {name} ...\n\n{clean(describe([found], env)[found.path]) or '(no description)'}\n[{clean(found.path)}]")
+        raise NotFound(
+            f"no command is called {clean(name)!r}", did_you_mean(name, names, "hs help lists them")
+        )
+    about = clean(describe([found], env)[found.path]) or "(no description)"
+    put(f"usage: hs {name} ...\n\n{about}\n[{clean(found.path)}]")
     if name in declared.RUNS:
         put("\n" + columns([(option.spelling, option.about) for option in declared.RUN_OPTIONS], left=24))
     return 0
@@ -91,7 +94,8 @@ def _providers(catalog: Catalog, env: Mapping[str, str]) -> str:
     from bridoon.cli.providing import survey
 
     rows = [
-        (f"{'*' if each.ready else ' '} {clean(each.name)}", clean(each.summary)) for each in survey(catalog, env)
+        (f"{'*' if each.ready else ' '} {clean(each.name)}", clean(each.summary))
+        for each in survey(catalog, env)
     ]
     return columns(rows, total=110) + ("\n  (* ready)" if rows else "")
 

@@ -1,4 +1,4 @@
-"""What `bin/harness` and `lib/session.sh` ask for: sub-commands whose names begin with `__`, for programs only."""
+"""What `bin/harness` and `lib/session.sh` ask for: sub-commands that begin with `__`, for programs only."""
 
 from __future__ import annotations
 
@@ -79,8 +79,8 @@ def save_message(directory: str) -> int:
 def call(stage: str, directories: list[str], arguments: list[str], env: Mapping[str, str]) -> int:
     """Run the hooks of a stage that lie in `directories`, standard input to standard output.
 
-    Only the last output is for somebody else to read: between hooks any text may pass. Returns the exit code of the
-    hook that failed, with an object with `error` printed.
+    Only the last output is for somebody else to read: between hooks any text may pass. Returns the exit
+    code of the hook that failed; an object with `error` is printed then.
     """
     text = _input()
     hooks = hooks_in(directories, stage, env["HARNESS_ROOT"])
@@ -162,7 +162,7 @@ class Logged(AtTerminal):
 
 
 def loop(directory: str, env: Mapping[str, str]) -> int:
-    """Carry out what stands at the end of a session's history; print the output and return the run's exit code."""
+    """Carry out what stands at the end of a session's history; print the output, return the exit code."""
     from bridoon.loop import begin
     from bridoon.loop.follow import carry_out
     from bridoon.loop.run import Run

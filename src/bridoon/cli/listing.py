@@ -1,15 +1,19 @@
 """`hs tools`, `hs hooks`, `hs skills`: what was found, what it hides, and what nearly was found.
 
-All three print the same with `--json`:
-`{"kind", "entries": [{"name", "path", "about", "scope", "pack", "provider", "active", "note"}], "problems": [{"path",
-"reason"}], "near_misses": [{"path", "kind", "reason"}]}`. An entry that is not active is overridden or cannot be used,
-and `note` says why.
+With `--json` all three print an object of the same shape:
+
+    {"kind": "tools",
+     "entries": [{"name", "path", "about", "scope", "pack", "provider", "active", "note"}],
+     "problems": [{"path", "reason"}],
+     "near_misses": [{"path", "kind", "reason"}]}
+
+An entry that is not active is overridden or cannot be used; its `note` says why.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from bridoon.catalog.files import decode, read_file
@@ -18,7 +22,7 @@ from bridoon.catalog.shelf import STAGES
 from bridoon.cli import declared
 from bridoon.cli.compose import catalog_here
 from bridoon.cli.declare import read
-from bridoon.cli.describe import comment, describe
+from bridoon.cli.describe import comment, describe, first_sentence
 from bridoon.cli.describe import declared as declared_in
 from bridoon.cli.show import clean, did_you_mean, put, put_json
 from bridoon.errors import NotFound
@@ -70,11 +74,12 @@ def tools(argv: list[str], env: Mapping[str, str]) -> int:
         if winner is not None and winner.path != each.path:
             note = f"overridden by {winner.path}"
         elif spec is None:
-            note = reasons.get(each.path, "left out")
+            note = "left out: see below" if each.path in reasons else "left out"
         name = str(spec["name"]) if spec else each.name
-        said = about[each.path] or _first_line(str((spec or {}).get("description", "")))
+        said = about[each.path] or first_sentence(str((spec or {}).get("description", "")))
         entries.append(_entry(each, name, said, spec is not None, note))
-    listing = Listing("tools", _ordered(entries), problems, _misses(catalog, {"tools"}), empty="(no tools)")
+    misses = [miss for miss in _misses(catalog, {"tools"}) if miss.path not in reasons]
+    listing = Listing("tools", _ordered(entries), problems, misses, empty="(no tools)")
     return show(listing, given.has("--json"))
 
 
@@ -110,9 +115,13 @@ def hooks(argv: list[str], env: Mapping[str, str]) -> int:
         found = [stage]
     entries = [entry for stage in found for entry in _stage(catalog, stage)]
     listing = Listing(
-        "hooks", entries, [], _misses(catalog, kinds, "hooks.d"), 28,
+        "hooks",
+        entries,
+        [],
+        _misses(catalog, kinds, "hooks.d"),
+        28,
         f"(no hooks in {clean(given.words[0])})" if given.words else "(no hooks)",
-    )  # fmt: skip
+    )
     return show(listing, given.has("--json"))
 
 
@@ -125,11 +134,19 @@ def _stage(catalog: Catalog, stage: str) -> list[Entry]:
         for place in reversed(range(len(group))):
             each = group[place]
             over = _overriding(each, group[place + 1 :])
-            note = f"overridden by {over.path}" if over else ""
-            if each.source.provider and not note and not catalog.provider:
-                note = f"with provider {each.source.provider}"
+            note = f"overridden by {over.path}" if over else _condition(each, group[place + 1 :], catalog)
             entries.append(_entry(each, f"{stage}/{name}", _about_hook(each, stage), over is None, note))
     return entries
+
+
+def _condition(each: Executable, higher: list[Executable], catalog: Catalog) -> str:
+    """With which providers a hook takes part, while none is chosen; empty when that does not depend on it."""
+    if catalog.provider:
+        return ""
+    if each.source.provider:
+        return f"with provider {each.source.provider}"
+    others = sorted({other.source.provider for other in higher if other.source.provider})
+    return f"not with provider {', '.join(others)}" if others else ""
 
 
 def _overriding(each: Executable, higher: Iterable[Executable]) -> Executable | None:
@@ -221,20 +238,17 @@ def _entry(each: Executable, name: str, about: str, active: bool, note: str) -> 
 
 def _ordered(entries: list[Entry]) -> list[Entry]:
     """By name; the one that counts first, then those that it hides, the most local first."""
-    ranked = list(enumerate(entries))
-    key: Callable[[tuple[int, Entry]], Any] = lambda item: (os.fsencode(item[1].name), not item[1].active, -item[0])  # noqa: E731
-    return [entry for _, entry in sorted(ranked, key=key)]
+    ranked = sorted(
+        enumerate(entries), key=lambda item: (os.fsencode(item[1].name), not item[1].active, -item[0])
+    )
+    return [entry for _, entry in ranked]
 
 
 def _misses(catalog: Catalog, kinds: set[str], prefix: str = "") -> list[NearMiss]:
-    """Near misses of these kinds (of any kind that begins with `prefix` when there are none), and of whole sources."""
+    """Near misses of these kinds (without any: of kinds that begin with `prefix`), and of whole sources."""
     found = []
     for miss in catalog.near_misses:
         wanted = miss.kind in kinds if kinds else bool(prefix) and miss.kind.startswith(prefix)
         if wanted or miss.kind == "source":
             found.append(miss)
     return found
-
-
-def _first_line(text: str) -> str:
-    return text.strip().split("\n", 1)[0].strip()

@@ -17,9 +17,11 @@ LANGUAGES = ("bash", "python", "conf")
 
 TEMPLATES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "templates")
 
-STAGES = ("start", "assemble", "send", "receive", "tool_exec", "tool_done", "error", "done", "sources", "resolve",
-          "auth-set", "pre-tool")  # fmt: skip
-"""Stages that the bundled hooks lead to. Any other name makes a stage that only a hook's `next_state` reaches."""
+STAGES = (
+    "start", "assemble", "send", "receive", "tool_exec", "tool_done", "error", "done",
+    "sources", "resolve", "auth-set", "pre-tool",
+)  # fmt: skip
+"""Stages that something leads to. Any other name makes one that only a hook's `next_state` reaches."""
 
 GATES = ("tool_exec", "pre-tool")
 
@@ -35,14 +37,13 @@ NAMES: Mapping[str, tuple[re.Pattern[str], str]] = {
 NEW = Command(
     "new", "write a small drop-in that works", "|".join(KINDS) + " NAME", 2, 2,
     (
-        Option("--lang", "bash (the default) or python; conf for a provider that is only a configuration", "LANG",
-               LANGUAGES, short="-l"),
-        Option("--stage", "the stage of a hook: " + ", ".join(STAGES[:8]), "STAGE", short="-s", completes="stage"),
+        Option("--lang", "bash (the default), python, or for a provider conf", "LANG", LANGUAGES, short="-l"),
+        Option("--stage", f"of a hook: {', '.join(STAGES[:8])}", "STAGE", short="-s", completes="stage"),
         Option("--global", "for all projects: into $HARNESS_HOME", short="-g"),
         Option("--dir", "into this .harness directory or pack", "DIR", completes="directory"),
     ),
-    "Without --global or --dir it goes into the nearest .harness directory, from here upward; there is made one when "
-    "there is none. A hook's NAME may be STAGE/NAME, and gets a number in front when it has none.",
+    "Without --global or --dir it goes into the nearest .harness directory, from here upward; one is made "
+    "when there is none. A hook's NAME may be STAGE/NAME, and gets a number in front when it has none.",
 )  # fmt: skip
 
 
@@ -123,7 +124,9 @@ def _hook_name(name: str, stage: str) -> tuple[str, str]:
     if not re.match(r"\d+-", name):
         name = f"{'05' if stage in GATES else '50'}-{name}"
     if stage == "tool_exec" and os.fsencode(name) >= b"10-exec":
-        raise UsageError(f"{name} sorts after 10-exec, which runs the tool", "a gate needs a smaller number: 05-...")
+        raise UsageError(
+            f"{name} sorts after 10-exec, which runs the tool", "a gate needs a smaller number: 05-..."
+        )
     return stage, name
 
 
@@ -210,5 +213,9 @@ def _obstacles(plan: Plan, path: str, target: str, env: Mapping[str, str]) -> li
             return [f"note: {clean(target)} is not trusted yet: hs trust"]
         return [f"note: {clean(target)} takes part only below {clean(os.path.dirname(target))}"]
     kind = {"tool": "tools", "command": "commands", "provider": "providers"}.get(plan.kind, "")
-    same = [each for each in catalog.entries(kind) if each.name == plan.name and each.path != path] if kind else []
+    same = (
+        [each for each in catalog.entries(kind) if each.name == plan.name and each.path != path]
+        if kind
+        else []
+    )
     return [f"note: it takes the place of {clean(same[-1].path)}"] if same else []

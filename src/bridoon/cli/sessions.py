@@ -22,7 +22,7 @@ def main(argv: list[str], env: Mapping[str, str]) -> int:
     """Carry out `hs session ...`; `list` when nothing else is said."""
     command, words = sub_command(declared.SESSION, argv, default="list")
     if " " not in command.name:
-        put(group_help("session", declared.SESSION_ABOUT[:1].upper() + declared.SESSION_ABOUT[1:], declared.SESSION))
+        put(group_help("session", declared.SESSION_ABOUT, declared.SESSION))
         return 0
     given = read(command, words)
     return 0 if given is None else _ACTIONS[command.name](given, env["HARNESS_SESSIONS"])
@@ -124,7 +124,7 @@ def _is_terminal() -> bool:
 def _rm(given: Given, root: str) -> int:
     age = given.value("--older-than")
     if bool(given.words) == given.has("--older-than"):
-        raise UsageError("usage: harness session rm ID... | --older-than AGE", "e.g. hs session rm --older-than 30d")
+        raise UsageError("usage: harness session rm ID... | --older-than AGE", "e.g. --older-than 30d")
     failed: list[BridoonError] = []
     directories = [entry.dir for entry in history.older_than(root, age)] if age or not given.words else []
     for word in given.words:

@@ -9,6 +9,8 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from bridoon.errors import BridoonError
+
 _DISTURBING = re.compile(
     r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )
@@ -41,15 +43,23 @@ def squeeze(text: str, width: int) -> str:
 
 
 def put(text: str = "") -> None:
-    """One line on standard output. What the stream's encoding lacks is replaced. Raises BrokenPipeError."""
+    """One line on standard output. What the stream's encoding lacks is replaced.
+
+    Raises BrokenPipeError when nobody reads any more, BridoonError when the output cannot be written otherwise.
+    """
     out = sys.stdout
     if out is None:
         return
     try:
-        out.write(text + "\n")
-    except UnicodeEncodeError:
-        encoding = out.encoding or "ascii"
-        out.write(text.encode(encoding, "replace").decode(encoding) + "\n")
+        try:
+            out.write(text + "\n")
+        except UnicodeEncodeError:
+            encoding = out.encoding or "ascii"
+            out.write(text.encode(encoding, "replace").decode(encoding) + "\n")
+    except BrokenPipeError:
+        raise
+    except OSError as wrong:
+        raise BridoonError(f"cannot write the output: {wrong.strerror}") from None
 
 
 def put_json(value: Any, *, indent: int | None = 2) -> None:

@@ -60,7 +60,7 @@ def _grant(catalog: Catalog, directory: str, given: Given) -> None:
         catalog.trust.grant(directory)
     except OSError as wrong:
         where = os.path.join(catalog.home, "trusted")
-        raise BridoonError(f"cannot record that in {where}: {wrong.strerror}", "is HARNESS_HOME writable?") from None
+        raise BridoonError(f"cannot write {where}: {wrong.strerror}", "is HARNESS_HOME writable?") from None
     if not given.has("--json"):
         put(f"trusted: {clean(directory)}")
     reason = exposed(os.stat(directory))

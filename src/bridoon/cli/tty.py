@@ -57,10 +57,16 @@ class Terminal:
         numbered = "  ".join(f"[{number}] {choice}" for number, choice in enumerate(choices, 1))
         self.write(f"{question}\n{numbered}: ")
         typed = self.line(cancel)
-        if typed is None:
-            return None
-        word = typed.strip()
-        if word.isascii() and word.isdigit() and 1 <= int(word) <= len(choices):
-            return choices[int(word) - 1]
-        near = [choice for choice in choices if word and choice.lower().startswith(word.lower())]
-        return near[0] if near else word or choices[-1]
+        return None if typed is None else chosen(typed, choices)
+
+
+def chosen(typed: str, choices: list[str]) -> str:
+    """What somebody meant: a choice, by its number, its word or a beginning that no other has; else what was typed.
+
+    An empty answer is the last choice.
+    """
+    word = typed.strip()
+    if word.isascii() and word.isdigit() and 1 <= int(word) <= len(choices):
+        return choices[int(word) - 1]
+    near = [choice for choice in choices if word and choice.lower().startswith(word.lower())]
+    return near[0] if len(near) == 1 else word or choices[-1]

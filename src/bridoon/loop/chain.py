@@ -101,7 +101,10 @@ def spawn(  # noqa: PLR0913 - a hook, its input, and how long it may hold what
     tty: bool = False,
     limit: float | None = None,
 ) -> Completed:
-    """Run a hook as a process with the payload and a newline on its standard input. Its stderr goes to the log."""
+    """Run a hook as a process with the payload and a newline on its standard input. Its stderr goes to the log.
+
+    With `tty` it may ask at the terminal, and its stderr is shown there at once: that is where bash prompts.
+    """
     text = payload if isinstance(payload, str) else dump(payload)
     if limit is None:
         limit = seconds(run_.env, "HARNESS_HOOK_TIMEOUT", None if stage in PATIENT else HOOK_LIMIT)
@@ -114,12 +117,29 @@ def spawn(  # noqa: PLR0913 - a hook, its input, and how long it may hold what
             cancel=run_.cancel,
             out_limit=OUTPUT_LIMIT,
             tty=tty,
+            on_output=_at_terminal if tty else None,
         )
     except CannotStart as wrong:
         message = f"hook {hook.path} cannot start: {wrong}"
         raise HookFailed(message, stage=stage, hook=hook.path, code=126, stderr=str(wrong)) from None
-    run_.log.write(done.stderr.text())
+    if not (tty and run_.log.path == "/dev/stderr" and os.isatty(2)):
+        run_.log.write(done.stderr.text())
     return done
+
+
+def _at_terminal(name: str, chunk: bytes) -> None:
+    if name != "stderr":
+        return
+    try:
+        terminal = os.open("/dev/tty", os.O_WRONLY | os.O_NOCTTY | os.O_CLOEXEC)
+    except OSError:
+        return
+    try:
+        os.write(terminal, chunk)
+    except OSError:
+        pass
+    finally:
+        os.close(terminal)
 
 
 def output(hook: Executable, stage: str, done: Completed) -> str:

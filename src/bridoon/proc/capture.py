@@ -100,16 +100,6 @@ class Capture:
         cut = length - len(head) - len(tail)
         return f"{head}\n[... {cut} characters cut{self._file.note(self.total)} ...]\n{tail}"
 
-    def last_text(self, limit: int = 2048) -> str:
-        """The last `limit` characters at most, from the beginning of a line if that loses little."""
-        kept = self._kept_tail() if self.truncated else self._head + self._tail
-        text = _decode_tail(kept[-4 * limit :])
-        if len(text) <= limit and self.total <= 4 * limit:
-            return text
-        text = text[-limit:]
-        first, newline, rest = text.partition("\n")
-        return rest if newline and len(first) < limit // 2 else text
-
     def _kept_tail(self) -> bytearray:
         return self._tail[max(0, len(self._tail) - self._tail_size) :]
 

@@ -236,8 +236,10 @@ def sweep_stale(home: str) -> int:
         spared = table.above(os.getpid(), table.everyone())
 
         def remains(owners: Mapping[str, str] = dead, spared: set[int] = spared) -> list[Process]:
-            others = (one for one in table.everyone().values() if one.alive and one.pid not in spared)
-            return [one for one in others if table.marks(one.pid, OWNER) & owners.keys()]
+            everyone = table.everyone()
+            marked = [pid for pid in everyone if table.marks(pid, OWNER) & owners.keys()]
+            found = table.below(marked, everyone).values()
+            return [one for one in found if one.alive and one.pid not in spared]
 
         killed.update(process.identity for process in remains())
         gone = kill_tree(remains, grace=STALE_GRACE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 import time
@@ -13,6 +14,7 @@ FOLDER = ".running"
 _FORGET_AFTER = 30 * 86400
 
 _written = ""
+_inside: bool | None = None
 
 
 def write(home: str) -> None:
@@ -21,8 +23,12 @@ def write(home: str) -> None:
     A process that runs inside another's call needs none: its children carry that one's mark too. A home that
     cannot be written has no records.
     """
-    global _written
-    if _written or not home or _is_inside_another():
+    global _written, _inside
+    if _written or not home:
+        return
+    if _inside is None:
+        _inside = _is_inside_another()
+    if _inside:
         return
     folder = os.path.join(home, FOLDER)
     path = os.path.join(folder, table.identity())
@@ -36,8 +42,6 @@ def write(home: str) -> None:
     except OSError:
         return
     _written = path
-    import atexit
-
     # What it leaves alive without being killed is meant to live.
     atexit.register(remove)
 

@@ -104,7 +104,7 @@ def _start(
 
 
 def explain(
-    argv: list[str], env: Mapping[str, str], cwd: str | None, wrong: OSError | ValueError
+    argv: Sequence[str], env: Mapping[str, str], cwd: str | None, wrong: OSError | ValueError
 ) -> CannotStart:
     """What the system's refusal to start `argv` means, in a sentence."""
     path = argv[0]
@@ -152,7 +152,7 @@ def _not_allowed(path: str) -> tuple[str, str]:
     return "permission denied", ""
 
 
-def _too_big(argv: list[str], env: Mapping[str, str]) -> str:
+def _too_big(argv: Sequence[str], env: Mapping[str, str]) -> str:
     sizes = {f"argument {number}": len(os.fsencode(word)) + 1 for number, word in enumerate(argv)}
     sizes |= {f"variable {name}": len(os.fsencode(f"{name}={value}")) + 1 for name, value in env.items()}
     name, size = max(sizes.items(), key=lambda item: item[1])

@@ -10,7 +10,9 @@ from bridoon.errors import ConfigError
 
 PORTS = {"http": 80, "https": 443}
 
-_URL = re.compile(r"(https?)://(?:([^/?#@]*)@)?(\[[0-9A-Fa-f:.%]+\]|[^/?#:@\s]+)(?::(\d{1,5}))?([/?][^\s#]*)?(?:#.*)?", re.I)
+_URL = re.compile(
+    r"(https?)://(?:([^/?#@]*)@)?(\[[0-9A-Fa-f:.%]+\]|[^/?#:@\s]+)(?::(\d{1,5}))?([/?][^\s#]*)?(?:#.*)?", re.I
+)
 
 
 class Address(NamedTuple):
@@ -44,7 +46,11 @@ class Address(NamedTuple):
 
 def is_loopback(host: str) -> bool:
     """Whether a host name or address always means this machine."""
-    return host in ("localhost", "::1") or host.endswith(".localhost") or bool(re.fullmatch(r"127(\.\d{1,3}){3}", host))
+    return (
+        host in ("localhost", "::1")
+        or host.endswith(".localhost")
+        or bool(re.fullmatch(r"127(\.\d{1,3}){3}", host))
+    )
 
 
 def parse(url: str, what: str = "the URL", *, credentials: bool = False) -> Address:
@@ -72,11 +78,19 @@ def parse(url: str, what: str = "the URL", *, credentials: bool = False) -> Addr
     return Address(scheme, host, number, _quoted(target), _unquoted(user or ""))
 
 
+def leads_here(url: str) -> bool:
+    """Whether a URL leads to this machine. False for what is no URL."""
+    try:
+        return bool(url) and parse(url).loopback
+    except ConfigError:
+        return False
+
+
 def proxy_for(address: Address, env: Mapping[str, str]) -> Address | None:
     """The proxy that the environment names for an address; None for the direct way.
 
-    `<SCHEME>_PROXY`, then `ALL_PROXY`, in lower or upper case; `NO_PROXY` lists hosts that are reached directly.
-    Raises ConfigError for a proxy that we cannot speak to.
+    `<SCHEME>_PROXY`, then `ALL_PROXY`, in lower or upper case; `NO_PROXY` lists hosts that are reached
+    directly. Raises ConfigError for a proxy that we cannot speak to.
     """
     names = [f"{address.scheme}_proxy", "all_proxy"]
     value = next((env[each] for name in names for each in (name, name.upper()) if env.get(each)), "")
@@ -86,12 +100,16 @@ def proxy_for(address: Address, env: Mapping[str, str]) -> Address | None:
         value = "http://" + value
     if not value.lower().startswith("http://"):
         kind = value.split("://", 1)[0]
-        raise ConfigError(f"a {kind} proxy is not supported", hint="name an http:// proxy, or the host in NO_PROXY")
+        raise ConfigError(
+            f"a {kind} proxy is not supported", hint="name an http:// proxy, or the host in NO_PROXY"
+        )
     return parse(value, "the proxy", credentials=True)
 
 
 def bypassed(address: Address, no_proxy: str) -> bool:
-    """Whether a NO_PROXY list names the address: `*`, hosts, domains, `host:port`, IP addresses and networks."""
+    """Whether a NO_PROXY list names the address: `*`, hosts, domains, `host:port`, IP addresses and
+    networks.
+    """
     for entry in (part.strip().lower() for part in no_proxy.split(",")):
         if not entry:
             continue

@@ -103,7 +103,8 @@ def image(picture: Image) -> dict[str, Any]:
 def mark_cached(head: dict[str, Any], conversation: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Ask the API to keep the prompt: the system prompt with the tools, and the last two user messages.
 
-    That is three of the four marks that it allows. Returns the conversation with marked copies; `head` is changed.
+    That is three of the four marks that it allows. Returns the conversation with marked copies; `head` is
+    changed.
     """
     if head.get("system"):
         system = head["system"]
@@ -112,7 +113,11 @@ def mark_cached(head: dict[str, Any], conversation: list[dict[str, Any]]) -> lis
     elif head.get("tools"):
         head["tools"] = [*head["tools"][:-1], _marked(head["tools"][-1])]
     marked = list(conversation)
-    users = [index for index, each in enumerate(conversation[-6:], max(0, len(conversation) - 6)) if each["role"] == "user"]
+    users = [
+        index
+        for index, each in enumerate(conversation[-6:], max(0, len(conversation) - 6))
+        if each["role"] == "user"
+    ]
     for index in users[-2:]:
         content = marked[index]["content"]
         blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
@@ -135,7 +140,9 @@ def read(raw: Mapping[str, Any]) -> Answer:
     found = [_part(table(block)) for block in (content if isinstance(content, list) else [])]
     reason = strings(raw.get("stop_reason")) or "end_turn"
     parts = tuple(part for part in found if part is not None)
-    return Answer(NAME, parts, STOPS.get(reason, reason), strings(raw.get("model")), usage(table(raw.get("usage"))))
+    return Answer(
+        NAME, parts, STOPS.get(reason, reason), strings(raw.get("model")), usage(table(raw.get("usage")))
+    )
 
 
 def from_response(raw: Mapping[str, Any], provider: str, seq: int) -> Message:
@@ -161,7 +168,10 @@ def _part(block: dict[str, Any]) -> Part | None:
 
 def usage(counts: Mapping[str, Any]) -> Usage:
     """Token counts; the API counts cached input apart."""
-    read_, written = number(counts.get("cache_read_input_tokens")), number(counts.get("cache_creation_input_tokens"))
+    read_, written = (
+        number(counts.get("cache_read_input_tokens")),
+        number(counts.get("cache_creation_input_tokens")),
+    )
     fresh = number(counts.get("input_tokens"))
     return Usage(fresh + read_ + written, number(counts.get("output_tokens")), read_, written)
 
@@ -182,7 +192,9 @@ class Reader:
         self._halves = Halves()
 
     def feed(self, event: sse.Event) -> list[dict[str, Any]]:
-        """What to show of one event, as `.stream` lines. Raises Refusal for an error event, ValueError for no JSON."""
+        """What to show of one event, as `.stream` lines. Raises Refusal for an error event, ValueError for
+        no JSON.
+        """
         value = table(json.loads(event.data))
         kind = value.get("type") or event.name
         index = value.get("index")
@@ -191,7 +203,9 @@ class Reader:
         match kind:
             case "message_start":
                 begun = table(value.get("message"))
-                self._message.update({key: each for key, each in begun.items() if key not in ("content", "usage")})
+                self._message.update(
+                    {key: each for key, each in begun.items() if key not in ("content", "usage")}
+                )
                 self._usage.update(table(begun.get("usage")))
             case "content_block_start":
                 self._blocks[index] = dict(table(value.get("content_block")))
@@ -237,7 +251,14 @@ class Reader:
                 given, error = arguments(text or block.get("input"))
                 block["input"] = (text or block.get("input")) if error else given
                 block["id"] = self._claims.claim(strings(block.get("id")))
-                return [{"type": "tool_start", "id": block["id"], "name": strings(block.get("name")), "input": given}]
+                return [
+                    {
+                        "type": "tool_start",
+                        "id": block["id"],
+                        "name": strings(block.get("name")),
+                        "input": given,
+                    }
+                ]
             case "text" | "thinking" as kind:
                 block[kind] = strings(block.get(kind)) + text
                 rest = self._halves.end()

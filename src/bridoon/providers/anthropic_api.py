@@ -19,6 +19,9 @@ URL = "https://api.anthropic.com/v1/messages"
 VERSION = "2023-06-01"
 MAX_TOKENS = 8192
 
+THINKING_MAX_TOKENS = 32000
+"""For Claude 5 and later, which think unasked: their thinking counts, and what is left must hold a file."""
+
 BUDGETS = {"low": 2048, "medium": 8192, "high": 16384, "max": 32000}
 """Tokens for thinking, for models that want a number."""
 
@@ -38,7 +41,9 @@ def ready(context: Context) -> bool:
     """Whether there is a key or an endpoint of the user's."""
     env = context.env
     names = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_HEADER", "ANTHROPIC_API_URL", "ANTHROPIC_BASE_URL")
-    return any(env.get(name) for name in names) or bool(credentials.own_key(context, "anthropic", "ANTHROPIC_API_KEY"))
+    return any(env.get(name) for name in names) or bool(
+        credentials.own_key(context, "anthropic", "ANTHROPIC_API_KEY")
+    )
 
 
 def call(payload: dict[str, Any], context: Context) -> dict[str, Any]:
@@ -89,7 +94,7 @@ def request_head(payload: Mapping[str, Any], env: Mapping[str, str]) -> dict[str
     model = knobs.model_of(payload, env)
     head: dict[str, Any] = {
         "model": model,
-        "max_tokens": knobs.count(env, "ANTHROPIC_MAX_TOKENS", MAX_TOKENS),
+        "max_tokens": knobs.count(env, "ANTHROPIC_MAX_TOKENS", _longest(model)),
         **knobs.sampling(env, "ANTHROPIC"),
     }
     if payload.get("system"):
@@ -97,7 +102,8 @@ def request_head(payload: Mapping[str, Any], env: Mapping[str, str]) -> dict[str
     tools = payload.get("tools")
     if tools:
         head["tools"] = [
-            {key: tool[key] for key in ("name", "description", "input_schema") if key in tool} for tool in tools
+            {key: tool[key] for key in ("name", "description", "input_schema") if key in tool}
+            for tool in tools
         ]
     effort = knobs.effort(env)
     if effort:
@@ -118,13 +124,24 @@ def _think(head: dict[str, Any], effort: str, conversation: list[dict[str, Any]]
 
 
 def adaptive(model: str) -> bool:
-    """Whether a model decides by itself how much to think: Claude 4.6 and later. Others want a number of tokens."""
+    """Whether a model decides by itself how much to think (Claude 4.6 and later); others want a number."""
+    return version(model) >= (4, 6)
+
+
+def version(model: str) -> tuple[int, int]:
+    """Claude's version in the name of a model; (0, 0) when there is none."""
     found = re.search(r"claude-[a-z]+-(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)", model)
-    return found is not None and (int(found[1]), int(found[2] or 0)) >= (4, 6)
+    return (int(found[1]), int(found[2] or 0)) if found else (0, 0)
+
+
+def _longest(model: str) -> int:
+    return THINKING_MAX_TOKENS if version(model) >= (5, 0) else MAX_TOKENS
 
 
 def _mid_turn_without_thinking(conversation: list[dict[str, Any]]) -> bool:
-    """Whether tool results are being handed to an answer that held no thinking (another model's): it cannot begin now."""
+    """Whether tool results are being handed to an answer that held no thinking (another model's): it cannot
+    begin now.
+    """
     if len(conversation) < 2 or conversation[-1].get("role") != "user":
         return False
     results = _kinds(conversation[-1])

@@ -1,4 +1,4 @@
-"""Opens a connection: name look-up, TCP, the proxy's tunnel, TLS. Every step sees a cancel and one time limit."""
+"""Opens a connection: look-up, TCP, the proxy's tunnel, TLS. A cancel ends each step, as does one time limit."""
 
 from __future__ import annotations
 
@@ -48,7 +48,9 @@ class Wire:
                 pass
         except ssl.SSLCertVerificationError as wrong:
             message = f"the certificate of {host} is not trusted: {wrong.verify_message}"
-            raise ProviderError(f"{message} (SSL_CERT_FILE names another set of authorities)", "invalid") from None
+            raise ProviderError(
+                f"{message} (SSL_CERT_FILE names another set of authorities)", "invalid"
+            ) from None
         except ssl.SSLError as wrong:
             raise ProviderError(f"no TLS with {host}: {wrong.reason or wrong}", "network") from None
 
@@ -64,7 +66,9 @@ class Wire:
         return True
 
     def send(self, data: bytes, limit: float) -> None:
-        """Send everything. Raises OSError when the peer is gone, TimeoutError when nothing moves for `limit` s."""
+        """Send everything. Raises OSError when the peer is gone, TimeoutError when nothing moves for `limit`
+        s.
+        """
         view = memoryview(data)
         while view:
             try:
@@ -75,7 +79,9 @@ class Wire:
                 self.wait(select.POLLIN, time.monotonic() + limit)
 
     def receive(self, limit: float) -> bytes:
-        """What has arrived, waiting at most `limit` seconds for it; empty at the end. Raises TimeoutError, OSError."""
+        """What has arrived, waiting at most `limit` seconds for it; empty at the end. Raises TimeoutError,
+        OSError.
+        """
         deadline = time.monotonic() + limit
         while True:
             try:
@@ -86,7 +92,9 @@ class Wire:
                 self.wait(select.POLLOUT, deadline)
 
     def peek(self) -> bytes | None:
-        """What has arrived, without waiting: None for nothing, empty at the end or when the connection is broken."""
+        """What has arrived, without waiting: None for nothing, empty at the end or when the connection is
+        broken.
+        """
         try:
             return self.sock.recv(1 << 16)  # type: ignore[no-any-return]
         except (*self.want_read, *self.want_write):
@@ -103,7 +111,9 @@ class Wire:
 
 
 def wait_for(fd: int, event: int, cancel: Stoppable | None, deadline: float) -> None:
-    """Wait until a descriptor is ready. Raises TimeoutError at the deadline, Cancelled when `cancel` is set."""
+    """Wait until a descriptor is ready. Raises TimeoutError at the deadline, Cancelled when `cancel` is
+    set.
+    """
     poll = select.poll()
     poll.register(fd, event)
     stop = -1
@@ -118,7 +128,9 @@ def wait_for(fd: int, event: int, cancel: Stoppable | None, deadline: float) -> 
         raise TimeoutError(errno.ETIMEDOUT, "timed out")
 
 
-def connect(address: Address, proxy: Address | None, env: Mapping[str, str], cancel: Stoppable | None) -> Wire:
+def connect(
+    address: Address, proxy: Address | None, env: Mapping[str, str], cancel: Stoppable | None
+) -> Wire:
     """A connection to `address`, through `proxy` if there is one. Raises ProviderError of kind `network`."""
     deadline = time.monotonic() + CONNECT_LIMIT
     via = proxy or address
@@ -136,10 +148,14 @@ def connect(address: Address, proxy: Address | None, env: Mapping[str, str], can
             wire.secure(_context(env), address.host, deadline)
     except TimeoutError:
         wire.close()
-        raise ProviderError(f"{address.origin} does not answer within {CONNECT_LIMIT:.0f} s", "network") from None
+        raise ProviderError(
+            f"{address.origin} does not answer within {CONNECT_LIMIT:.0f} s", "network"
+        ) from None
     except OSError as wrong:
         wire.close()
-        raise ProviderError(f"cannot connect to {address.origin}: {wrong.strerror or wrong}", "network") from None
+        raise ProviderError(
+            f"cannot connect to {address.origin}: {wrong.strerror or wrong}", "network"
+        ) from None
     except BaseException:
         wire.close()
         raise
@@ -177,7 +193,9 @@ def _reach(sock: socket.socket, where: Any, cancel: Stoppable | None, deadline: 
 
 
 def _look_up(host: str, port: int, cancel: Stoppable | None, deadline: float) -> list[Any]:
-    """The addresses of a host. The look-up itself cannot be interrupted, so names are resolved by a thread."""
+    """The addresses of a host. The look-up itself cannot be interrupted, so names are resolved by a
+    thread.
+    """
     try:
         return socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
     except socket.gaierror:
@@ -217,7 +235,9 @@ def _tunnel(wire: Wire, address: Address, proxy: Address, deadline: float) -> No
                 response.end()
             response.feed(data)
     except http1.BadResponse as wrong:
-        raise ProviderError(f"the proxy {proxy.origin} gave no tunnel to {name}: {wrong}", "network") from None
+        raise ProviderError(
+            f"the proxy {proxy.origin} gave no tunnel to {name}: {wrong}", "network"
+        ) from None
     status = response.head.status
     if status != 200 or response.surplus:
         raise ProviderError(
@@ -254,7 +274,9 @@ def _context(env: Mapping[str, str]) -> Any:
                 context = ssl.create_default_context()
         except OSError as wrong:
             place = bundle or folder
-            raise ProviderError(f"cannot read the certificates in {place}: {wrong.strerror or wrong}", "invalid") from None
+            raise ProviderError(
+                f"cannot read the certificates in {place}: {wrong.strerror or wrong}", "invalid"
+            ) from None
         context.set_alpn_protocols(["http/1.1"])
         _tls[key] = context
     return _tls[key]

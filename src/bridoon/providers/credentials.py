@@ -1,4 +1,4 @@
-"""Keys that people stored with `hs auth set`: `.auth.json` in the sources, the most local one of a provider counts.
+"""Keys that people stored with `hs auth set`: `.auth.json` in the sources, the most local one counts.
 
 {"groq": [{"type": "api_key", "key": "gsk_..."}]}     mode 0600, written whole or not at all
 """
@@ -17,6 +17,9 @@ from bridoon.sdk.script import Context
 
 FILE = ".auth.json"
 CACHE = ".auth-cache.json"
+SECRETS = ("key", "token", "access_token")
+"""Fields of a credential that hold its secret."""
+
 SIZE_LIMIT = 1 << 20
 """Bytes of a credential file that are read."""
 
@@ -25,17 +28,20 @@ class Credential(NamedTuple):
     """One stored secret and where it lies."""
 
     provider: str
-    index: int
-    """Its place in the provider's list; the first one is used."""
+    place: int
+    """Where it stands in the provider's list; the first one is used."""
     values: Mapping[str, Any]
     path: str
 
     @property
+    def secret(self) -> str:
+        """The secret itself: `key`, `token` or `access_token`."""
+        return next((strings(self.values[each]) for each in SECRETS if self.values.get(each)), "")
+
+    @property
     def key(self) -> str:
-        """The secret itself: `key`, `token` or `access_token`; empty once it has expired."""
-        if self.expired:
-            return ""
-        return next((strings(self.values[each]) for each in ("key", "token", "access_token") if self.values.get(each)), "")
+        """The secret; empty once it has expired."""
+        return "" if self.expired else self.secret
 
     @property
     def expired(self) -> bool:
@@ -46,14 +52,10 @@ class Credential(NamedTuple):
             return False
         return 0 < until <= time.time()
 
-    @property
-    def masked(self) -> str:
-        """The secret as people may see it: first and last four characters of one that is long enough."""
-        secret = next((strings(self.values[each]) for each in ("key", "token", "access_token") if self.values.get(each)), "")
-        return f"{secret[:4]}...{secret[-4:]}" if len(secret) > 12 else "****"
 
-
-def load(sources: Iterable[str], notice: Callable[[str], None] = lambda text: None) -> dict[str, list[Credential]]:
+def load(
+    sources: Iterable[str], notice: Callable[[str], None] = lambda text: None
+) -> dict[str, list[Credential]]:
     """The credentials of the source directories (lowest priority first): each provider's most local list.
 
     A file that cannot be used is left out; `notice` is told.
@@ -70,12 +72,16 @@ def load(sources: Iterable[str], notice: Callable[[str], None] = lambda text: No
             continue
         for provider, entries in stored.items():
             if entries:
-                found[provider] = [Credential(provider, index, each, path) for index, each in enumerate(entries)]
+                found[provider] = [
+                    Credential(provider, index, each, path) for index, each in enumerate(entries)
+                ]
     return found
 
 
 def own_key(context: Context, provider: str, variable: str) -> str:
-    """The key for a protocol's own service: the variable if it is set (empty means none), else the stored one."""
+    """The key for a protocol's own service: the variable if it is set (empty means none), else the stored
+    one.
+    """
     if variable in context.env:
         return context.env[variable].strip()
     entries = load(context.sources, context.log).get(provider)
@@ -83,7 +89,9 @@ def own_key(context: Context, provider: str, variable: str) -> str:
 
 
 def read(path: str) -> dict[str, list[dict[str, Any]]]:
-    """What a credential file holds. A missing one is empty. Raises ConfigError, which never quotes the content."""
+    """What a credential file holds. A missing one is empty. Raises ConfigError, which never quotes the
+    content.
+    """
     try:
         with open(path, "rb") as file:
             content = file.read(SIZE_LIMIT + 1)
@@ -109,7 +117,9 @@ def read(path: str) -> dict[str, list[dict[str, Any]]]:
 
 
 def store(path: str, provider: str, credential: Mapping[str, Any]) -> None:
-    """Make a credential the only one of a provider in a file. Raises ConfigError for a file that is broken."""
+    """Make a credential the only one of a provider in a file. Raises ConfigError for a file that is
+    broken.
+    """
     stored = read(path)
     stored[provider] = [dict(credential)]
     _write(path, stored)
@@ -142,7 +152,8 @@ def place(home: str, cwd: str, local: bool) -> str:
 
 
 def refresh_cache(home: str) -> None:
-    """Keep `.auth-cache.json` of the home like its `.auth.json`: provider programs written for it read only that.
+    """Keep `.auth-cache.json` of the home like its `.auth.json`: provider programs written for it read only
+    that.
 
     It never holds credentials of projects. Failure to write it stops nothing.
     """

@@ -11,15 +11,15 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bridoon.errors import BridoonError, ConfigError, NoProvider
-from bridoon.providers import address, credentials
+from bridoon.errors import NoProvider
+from bridoon.providers import address, knobs
 from bridoon.providers.select import Credentials, mentions
 from bridoon.providers.values import table
 from bridoon.wire import http1
 
 if TYPE_CHECKING:
-    from bridoon.catalog.conf import ProviderConf
     from bridoon.catalog.lookup import Catalog, Executable
+    from bridoon.catalog.variants import ProviderConf
 
 PROBE_LIMIT = 0.1
 """Seconds for all local servers together."""
@@ -50,7 +50,8 @@ class Found(NamedTuple):
 
 
 def choose(catalog: Catalog, env: Mapping[str, str], stored: Credentials) -> Found:
-    """The provider to use: the first that is ready, users' own before bundled ones, else a local server that answers.
+    """The provider to use: the first that is ready, users' own before bundled ones, else a local server that
+    answers.
 
     Raises NoProvider with the shortest ways out as its hint.
     """
@@ -69,11 +70,16 @@ def choose(catalog: Catalog, env: Mapping[str, str], stored: Credentials) -> Fou
 
 
 def with_key(catalog: Catalog, env: Mapping[str, str], stored: Credentials) -> Found | None:
-    """The first provider with a key: in the order of the sources and of names, those in users' directories first."""
+    """The first provider with a key: in the order of the sources and of names, those in users' directories
+    first.
+    """
     ours: list[Executable | ProviderConf] = []
     theirs: list[Executable | ProviderConf] = []
     seen: set[str] = set()
-    everything = [*catalog.entries("providers", unscoped=True), *catalog.confs()]
+    everything: list[Executable | ProviderConf] = [
+        *catalog.entries("providers", unscoped=True),
+        *catalog.confs(),
+    ]
     places = {source.path: index for index, source in enumerate(catalog.unscoped_sources)}
     # The most local file of a name stands for it, where it stands.
     for each in sorted(everything, key=lambda each: -places.get(each.source.path, 0)):
@@ -88,9 +94,11 @@ def with_key(catalog: Catalog, env: Mapping[str, str], stored: Credentials) -> F
     return None
 
 
-def reason(each: Executable | ProviderConf, catalog: Catalog, env: Mapping[str, str], stored: Credentials) -> str:
+def reason(
+    each: Executable | ProviderConf, catalog: Catalog, env: Mapping[str, str], stored: Credentials
+) -> str:
     """Why a provider is ready, in words; empty when it is not."""
-    from bridoon.catalog.conf import ProviderConf
+    from bridoon.catalog.variants import ProviderConf
 
     variable = each.auth_env if isinstance(each, ProviderConf) else ""
     if variable and env.get(variable):
@@ -154,31 +162,41 @@ def default_model(name: str, catalog: Catalog, env: Mapping[str, str]) -> str:
         return conf.model
     provider = catalog.find("providers", name)
     if provider is not None:
-        return defaults(provider, catalog, env).get("model", "")
-    if conf is None:
+        return _own_server(name, env) or defaults(provider, catalog, env).get("model", "")
+    if conf is None or not address.leads_here(conf.url):
         return ""
-    if _is_local(conf):
-        found = local_server([conf], ASK_LIMIT)
-        if found is None:
-            where = address.parse(conf.url).origin
-            raise NoProvider(f"{name}: no model server answers at {where}", "start it, or name a model with -m")
-        return found.model
-    return ""
+    where = address.parse(conf.url)
+    found = local_server([(name, where)], ASK_LIMIT)
+    if found is None:
+        raise NoProvider(
+            f"{name}: no model server answers at {where.origin}", "start it, or name a model with -m"
+        )
+    return found.model
+
+
+def _own_server(name: str, env: Mapping[str, str]) -> str:
+    """The first model of the server on this machine that OPENAI_API_URL or OPENAI_BASE_URL leads to."""
+    if name != "openai":
+        return ""
+    url = knobs.full_url(env, "OPENAI", "", "/chat/completions")
+    found = local_server([(name, address.parse(url))], ASK_LIMIT) if address.leads_here(url) else None
+    return found.model if found else ""
 
 
 # ---- servers on this machine
 
 
-def local_variants(catalog: Catalog) -> list[ProviderConf]:
+def local_variants(catalog: Catalog) -> list[tuple[str, address.Address]]:
     """The variants whose URL leads to this machine, in the order in which they are preferred."""
-    found = {conf.name: conf for conf in catalog.confs() if _is_local(conf)}
+    found = {conf.name: conf for conf in catalog.confs() if address.leads_here(conf.url)}
     rank = {name: index for index, name in enumerate(LOCAL_ORDER)}
-    return sorted(found.values(), key=lambda conf: (rank.get(conf.name, len(rank)), conf.name))
+    names = sorted(found, key=lambda name: (rank.get(name, len(rank)), name))
+    return [(name, address.parse(found[name].url)) for name in names]
 
 
-def local_server(confs: Sequence[ProviderConf], limit: float = PROBE_LIMIT) -> Found | None:
-    """The first of some variants whose server answers with a list of models. All are asked at once."""
-    asked = [_Probe(conf.name, address.parse(conf.url)) for conf in confs]
+def local_server(places: Sequence[tuple[str, address.Address]], limit: float = PROBE_LIMIT) -> Found | None:
+    """The first of some named endpoints whose server answers with a list of models. All are asked at once."""
+    asked = [_Probe(name, where) for name, where in places]
     try:
         _wait_for(asked, limit)
     finally:
@@ -282,7 +300,9 @@ def models_path(target: str) -> str:
 
 
 def first_model(content: bytes) -> str:
-    """The first model that can chat in a list as OpenAI's API has it; empty for anything else, e.g. a web page."""
+    """The first model that can chat in a list as OpenAI's API has it; empty for anything else, e.g. a web
+    page.
+    """
     try:
         value = table(json.loads(content))
     except (ValueError, RecursionError):
@@ -297,62 +317,3 @@ def first_model(content: bytes) -> str:
 
 def _chats(name: str) -> bool:
     return bool(name) and not any(word in name.lower() for word in NO_MODELS)
-
-
-def _is_local(conf: ProviderConf) -> bool:
-    try:
-        return bool(conf.url) and address.parse(conf.url).loopback
-    except ConfigError:
-        return False
-
-
-# ---- the hooks of `resolve`
-
-
-def fill_from_settings(payload: dict[str, Any], settings: Mapping[str, str]) -> dict[str, Any]:
-    """Take provider and model from `settings.conf`. A model of the file's goes only with a provider that was not given."""
-    given = bool(payload.get("provider"))
-    if not given and settings.get("provider"):
-        payload["provider"] = settings["provider"]
-    if not given and not payload.get("model") and settings.get("model"):
-        payload["model"] = settings["model"]
-    return payload
-
-
-def fill_provider(payload: dict[str, Any], catalog: Catalog, env: Mapping[str, str]) -> dict[str, Any]:
-    """Choose a provider when there is none. `why` says how it was found. Raises NoProvider."""
-    if payload.get("provider"):
-        return payload
-    from bridoon.providers.select import stored_credentials
-
-    found = choose(catalog, env, stored_credentials(catalog))
-    payload["provider"], payload["why"] = found.provider, found.why
-    if found.model and not payload.get("model"):
-        payload["model"] = found.model
-    return payload
-
-
-def fill_model(payload: dict[str, Any], catalog: Catalog, env: Mapping[str, str]) -> dict[str, Any]:
-    """Name the provider's default model when there is none. Raises NoProvider for a provider that does not exist."""
-    name = str(payload.get("provider") or "")
-    if not name or payload.get("model"):
-        return payload
-    if catalog.find("providers", name) is None and catalog.conf(name) is None:
-        raise NoProvider(f"there is no provider {name!r}", "hs models lists the providers")
-    payload["model"] = default_model(name, catalog, env)
-    return payload
-
-
-__all__ = [
-    "BridoonError",
-    "Found",
-    "choose",
-    "credentials",
-    "default_model",
-    "fill_from_settings",
-    "fill_model",
-    "fill_provider",
-    "local_server",
-    "local_variants",
-    "with_key",
-]

@@ -7,13 +7,16 @@ from typing import Any, NamedTuple, Protocol
 
 from bridoon.errors import ProviderError
 from bridoon.providers import address, failures, http, retry
-from bridoon.providers.values import document, dump, table
+from bridoon.providers.values import document, table
 from bridoon.sdk.script import Context
 from bridoon.wire import sse
+from bridoon.wire.jsontext import dump
 from bridoon.wire.lines import LineTooLong
 
 LINGER = 5.0
-"""Seconds to wait for what may follow a complete answer (the token counts), when the server does not end it."""
+"""Seconds to wait for what may follow a complete answer (the token counts), when the server does not end
+it.
+"""
 
 SLOW_LIMIT = 600.0
 """Seconds without a byte when the answer is not streamed: nothing comes before all of it is made."""
@@ -44,10 +47,13 @@ class Endpoint(NamedTuple):
 class Reader(Protocol):
     """Puts one stream together (see `anthropic.Reader`)."""
 
-    complete: bool
-    """Whether the answer is whole: its terminal event has come."""
-    ended: bool
-    """Whether nothing more can follow."""
+    @property
+    def complete(self) -> bool:
+        """Whether the answer is whole: its terminal event has come."""
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing more can follow."""
 
     def feed(self, event: sse.Event) -> Events: ...
     def close(self) -> Events: ...
@@ -70,7 +76,8 @@ def body(head: Mapping[str, Any], field: str, items: bytes) -> bytes:
 def exchange(endpoint: Endpoint, content: bytes, spelling: Spelling, context: Context) -> dict[str, Any]:
     """Send a request and return the response in the shape that it has without streaming.
 
-    What arrives is shown through `context.emit`. Raises ProviderError; its `partial` is the text that was shown.
+    What arrives is shown through `context.emit`. Raises ProviderError; its `partial` is the text that was
+    shown.
     """
     call = _Call(endpoint, content, spelling, context)
     try:
@@ -99,7 +106,9 @@ class _Call:
                     response.status, response.headers, told, self.endpoint.origin, self.endpoint.secrets
                 )
             if response.headers.get("content-encoding", "identity").lower() not in ("", "identity"):
-                raise ProviderError(f"{self.endpoint.origin} answered in an encoding that was not asked for", "invalid")
+                raise ProviderError(
+                    f"{self.endpoint.origin} answered in an encoding that was not asked for", "invalid"
+                )
             streamed = "json" not in response.headers.get("content-type", "").lower()
             answer = self._stream(response) if streamed else self._document(response)
         except ProviderError:
@@ -126,7 +135,9 @@ class _Call:
                 self._feed(decoder.end(), reader)
         except LineTooLong as wrong:
             response.close()
-            raise ProviderError(f"{self.endpoint.origin} sent a stream that is not sane: {wrong}", "invalid") from None
+            raise ProviderError(
+                f"{self.endpoint.origin} sent a stream that is not sane: {wrong}", "invalid"
+            ) from None
         except ProviderError as wrong:
             if not reader.complete or isinstance(wrong, failures.Refusal):
                 raise
@@ -152,7 +163,9 @@ class _Call:
             except (ValueError, RecursionError):
                 self._show(lines)
                 shown = failures.scrub(event.data[:200], self.endpoint.secrets)
-                raise ProviderError(f"{self.endpoint.origin} sent an event that is no JSON: {shown}", "incomplete") from None
+                raise ProviderError(
+                    f"{self.endpoint.origin} sent an event that is no JSON: {shown}", "incomplete"
+                ) from None
             except ProviderError:
                 self._show(lines)
                 raise
@@ -163,9 +176,13 @@ class _Call:
         try:
             value = document(content.decode("utf-8", "replace"))
         except (ValueError, RecursionError) as wrong:
-            raise ProviderError(f"{self.endpoint.origin} answered with invalid JSON ({wrong})", "incomplete") from None
+            raise ProviderError(
+                f"{self.endpoint.origin} answered with invalid JSON ({wrong})", "incomplete"
+            ) from None
         raw = table(value)
-        if not raw or (raw.get("error") and not any(raw.get(key) for key in ("content", "choices", "output"))):
+        if not raw or (
+            raw.get("error") and not any(raw.get(key) for key in ("content", "choices", "output"))
+        ):
             raise failures.in_stream(value, self.endpoint.origin, self.endpoint.secrets)
         self._show(self.spelling.shown(raw))
         return raw

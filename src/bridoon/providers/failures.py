@@ -1,4 +1,4 @@
-"""What an API's refusal means: the kind of error, its words, when to try again. Keys never reach a message."""
+"""What an API's refusal means: the kind of error, its words without any key, when to try again."""
 
 from __future__ import annotations
 
@@ -26,14 +26,20 @@ _KEY = re.compile(r"\b(?:sk|gsk|xai|pplx|fw)[-_][\w*.\-]{8,}|\bAIza[\w\-]{20,}|(
 
 
 class Refusal(ProviderError):
-    """An answer that says no. `retried` tells whether another attempt may help, `parameter` what was not wanted."""
+    """An answer that says no. `retried` tells whether another attempt may help, `parameter` what was not
+    wanted.
+    """
 
-    def __init__(self, message: str, kind: str, *, status: int, retry_after: float | None, retried: bool) -> None:
+    def __init__(
+        self, message: str, kind: str, *, status: int, retry_after: float | None, retried: bool
+    ) -> None:
         super().__init__(message, kind, status=status, retry_after=retry_after)
         self.retried = retried
 
 
-def refusal(status: int, headers: Mapping[str, str], body: bytes, where: str, secrets: Iterable[str]) -> Refusal:
+def refusal(
+    status: int, headers: Mapping[str, str], body: bytes, where: str, secrets: Iterable[str]
+) -> Refusal:
     """The error for an answer with a status other than 200. `where` is the origin that answered."""
     value = _json(body)
     words, code = told(value) if value is not None else (_plain(body, headers), "")
@@ -87,7 +93,9 @@ def told(value: Any) -> tuple[str, str]:
         return "", ""
     words = next((error[key] for key in ("message", "detail", "msg") if isinstance(error.get(key), str)), "")
     codes = [error.get(key) for key in ("code", "type", "status")]
-    code = next((str(each) for each in codes if isinstance(each, (str, int)) and str(each) not in ("", "error")), "")
+    code = next(
+        (str(each) for each in codes if isinstance(each, (str, int)) and str(each) not in ("", "error")), ""
+    )
     if not words and "detail" in error:
         words = json.dumps(error["detail"], ensure_ascii=False)
     metadata = error.get("metadata")

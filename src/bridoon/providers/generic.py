@@ -29,7 +29,8 @@ def protocol_module(name: str) -> ModuleType:
 
 
 def read(raw: Mapping[str, Any]) -> outcome.Answer:
-    """Take a raw response apart: `choices` is chat completions, an `output` list Responses, `content` Anthropic's.
+    """Take a raw response apart: `choices` is chat completions, an `output` list Responses, `content`
+    Anthropic's.
 
     `{"text": ...}` and `{"output": "..."}` are plain text. Raises ProviderError for any other shape.
     """

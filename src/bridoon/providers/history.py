@@ -19,8 +19,8 @@ KEPT = 8
 class Protocol(NamedTuple):
     """How a protocol spells a conversation.
 
-    `pieces` turns one message into the role it is merged by and its pieces; no pieces leaves it out. `build` makes API
-    messages of the pieces of neighbours that have the same role.
+    `pieces` turns one message into the role it is merged by and its pieces; no pieces leaves it out. `build`
+    makes API messages of the pieces of neighbours that have the same role.
     """
 
     pieces: Callable[[Message], tuple[str, Pieces]]

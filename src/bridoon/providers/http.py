@@ -1,6 +1,7 @@
 """One HTTP client for a process: streaming answers, connections that are kept, and waits that a cancel ends.
 
-Written on sockets because `http.client` brings the `email` package and `ssl` along: 18 ms of the start of every run.
+Written on sockets because `http.client` brings the `email` package and `ssl` along: 18 ms of the start of
+every run.
 """
 
 from __future__ import annotations
@@ -38,13 +39,16 @@ class Request(NamedTuple):
 
 
 class Response:
-    """An answer whose head has arrived. Iterate over it for the body; then call `finish`, or `close` to break off.
+    """An answer whose head has arrived. Iterate over it for the body; then call `finish`, or `close` to
+    break off.
 
-    Iterating raises ProviderError: kind `network` when nothing comes for the idle limit, `incomplete` when the
-    connection ends early or what comes is no HTTP.
+    Iterating raises ProviderError: kind `network` when nothing comes for the idle limit, `incomplete` when
+    the connection ends early or what comes is no HTTP.
     """
 
-    def __init__(self, pool: Pool, key: Key, wire: Wire, parser: http1.Response, pieces: list[bytes], idle: float):
+    def __init__(
+        self, pool: Pool, key: Key, wire: Wire, parser: http1.Response, pieces: list[bytes], idle: float
+    ):
         assert parser.head is not None
         self.status = parser.head.status
         self.reason = parser.head.reason
@@ -79,7 +83,9 @@ class Response:
         return b"".join(pieces)[:limit]
 
     def finish(self) -> None:
-        """Give the connection back for the next request. Never waits, even if the end of the body is still to come."""
+        """Give the connection back for the next request. Never waits, even if the end of the body is still
+        to come.
+        """
         self._pool.keep(self._key, self._wire, self._parser)
 
     def close(self) -> None:
@@ -92,7 +98,9 @@ class Response:
             data = self._wire.receive(self._idle)
         except TimeoutError:
             self.close()
-            raise ProviderError(f"no bytes came for {self._idle:.0f} s: the answer was given up", "network") from None
+            raise ProviderError(
+                f"no bytes came for {self._idle:.0f} s: the answer was given up", "network"
+            ) from None
         except OSError as wrong:
             self.close()
             text = f"the connection broke in the middle of the answer: {wrong.strerror or wrong}"
@@ -113,20 +121,26 @@ class Response:
 
 
 class Pool:
-    """Connections of this process, kept for the next request to the same host. Safe to use from several threads."""
+    """Connections of this process, kept for the next request to the same host. Safe to use from several
+    threads.
+    """
 
     def __init__(self) -> None:
         self._kept: dict[Key, list[tuple[Wire, http1.Response]]] = {}
         self._lock = threading.Lock()
 
     def request(
-        self, request: Request, env: Mapping[str, str], cancel: Stoppable | None = None, idle: float = IDLE_LIMIT
+        self,
+        request: Request,
+        env: Mapping[str, str],
+        cancel: Stoppable | None = None,
+        idle: float = IDLE_LIMIT,
     ) -> Response:
         """Send a request and wait for the head of the answer.
 
-        `env` names proxies and certificates. Raises ProviderError (kind `network`, `incomplete`; `invalid` for a
-        request that cannot be sent) and Cancelled. A kept connection that turns out to be closed is replaced once, if
-        no byte of an answer has come.
+        `env` names proxies and certificates. Raises ProviderError (kind `network`, `incomplete`; `invalid`
+        for a request that cannot be sent) and Cancelled. A kept connection that turns out to be closed is
+        replaced once, if no byte of an answer has come.
         """
         address = addresses.parse(request.url)
         proxy = addresses.proxy_for(address, env)
@@ -213,7 +227,12 @@ def request_origin(request: Request) -> str:
 
 
 def _head(request: Request, address: Address, proxy: Address | None) -> bytes:
-    headers = {"Host": address.authority, "User-Agent": "bridoon", "Accept-Encoding": "identity", **request.headers}
+    headers = {
+        "Host": address.authority,
+        "User-Agent": "bridoon",
+        "Accept-Encoding": "identity",
+        **request.headers,
+    }
     if request.body or request.method == "POST":
         headers["Content-Length"] = str(len(request.body))
     target = address.target
@@ -247,7 +266,7 @@ _pool: Pool | None = None
 
 def pool() -> Pool:
     """The pool of this process, made when it is first asked for."""
-    global _pool  # noqa: PLW0603 - one per process is the point
+    global _pool
     if _pool is None:
         _pool = Pool()
     return _pool

@@ -21,7 +21,9 @@ def count(env: Mapping[str, str], name: str, default: int = 0) -> int:
 
 
 def sampling(env: Mapping[str, str], prefix: str) -> dict[str, Any]:
-    """`temperature`, `top_p` and `top_k` where `<PREFIX>_TEMPERATURE` and so on are set. Raises ConfigError."""
+    """`temperature`, `top_p` and `top_k` where `<PREFIX>_TEMPERATURE` and so on are set. Raises
+    ConfigError.
+    """
     found: dict[str, Any] = {}
     for name in ("temperature", "top_p"):
         variable = f"{prefix}_{name.upper()}"
@@ -36,7 +38,9 @@ def sampling(env: Mapping[str, str], prefix: str) -> dict[str, Any]:
 
 
 def effort(env: Mapping[str, str]) -> str:
-    """How hard the model should think: low, medium, high or max; empty when it is left alone. Raises ConfigError."""
+    """How hard the model should think: low, medium, high or max; empty when it is left alone. Raises
+    ConfigError.
+    """
     word = env.get("HARNESS_THINKING", "").strip().lower()
     if word in ("", "off"):
         return ""
@@ -51,7 +55,8 @@ def model_of(payload: Mapping[str, Any], env: Mapping[str, str]) -> str:
 
 
 def full_url(env: Mapping[str, str], prefix: str, standard: str, path: str) -> str:
-    """The endpoint: `<PREFIX>_API_URL` as it is, else `<PREFIX>_BASE_URL` with the path, else the standard one.
+    """The endpoint: `<PREFIX>_API_URL` as it is, else `<PREFIX>_BASE_URL` with the path, else the standard
+    one.
 
     A base that ends with the path, or with the path's first part (`/v1`), is understood.
     """

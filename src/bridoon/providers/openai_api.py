@@ -42,7 +42,9 @@ def ready(context: Context) -> bool:
 
 
 def protocol_module(word: str) -> ModuleType:
-    """The module of an API, by the word of `OPENAI_API`: chat (or nothing) or responses. Raises ConfigError."""
+    """The module of an API, by the word of `OPENAI_API`: chat (or nothing) or responses. Raises
+    ConfigError.
+    """
     word = word.strip().lower() or "chat"
     if word == "chat":
         from bridoon.providers import openai_chat
@@ -61,10 +63,14 @@ def call(payload: dict[str, Any], context: Context) -> dict[str, Any]:
     Raises ProviderError, NoProvider without a key, ConfigError for settings that are wrong.
     """
     shape = payload.get("protocol")
-    responses = shape == "openai-responses" or (shape != "openai" and context.env.get("OPENAI_API") == "responses")
+    responses = shape == "openai-responses" or (
+        shape != "openai" and context.env.get("OPENAI_API") == "responses"
+    )
     protocol = protocol_module("responses" if responses else "chat")
     endpoint = endpoint_of(context, responses)
-    head = responses_head(payload, context.env) if responses else chat_head(payload, context.env, endpoint.url)
+    head = (
+        responses_head(payload, context.env) if responses else chat_head(payload, context.env, endpoint.url)
+    )
     system = payload.get("system")
     conversation = payload.get("messages") or []
     if system and not responses:
@@ -74,7 +80,9 @@ def call(payload: dict[str, Any], context: Context) -> dict[str, Any]:
         change(head)
     while True:
         names = claims(payload, context)
-        spelling = Spelling(partial(protocol.Reader, names, endpoint.origin, endpoint.secrets), protocol.shown)
+        spelling = Spelling(
+            partial(protocol.Reader, names, endpoint.origin, endpoint.secrets), protocol.shown
+        )
         content = body(head, "input" if responses else "messages", items)
         try:
             return exchange(endpoint, content, spelling, context)
@@ -100,8 +108,8 @@ def endpoint_of(context: Context, responses: bool = False) -> Endpoint:
 def chat_head(payload: Mapping[str, Any], env: Mapping[str, str], url: str) -> Head:
     """A Chat Completions request but for its messages.
 
-    No limit is sent unless one is configured: a default would cut answers of models that think first, and every service
-    has a limit of its own.
+    No limit is sent unless one is configured: a default would cut answers of models that think first, and
+    every service has a limit of its own.
     """
     head: Head = {"model": knobs.model_of(payload, env), **knobs.sampling(env, "OPENAI")}
     limit = knobs.count(env, "OPENAI_MAX_TOKENS")
@@ -122,7 +130,11 @@ def chat_head(payload: Mapping[str, Any], env: Mapping[str, str], url: str) -> H
 
 def responses_head(payload: Mapping[str, Any], env: Mapping[str, str]) -> Head:
     """A Responses request but for its input."""
-    head: Head = {"model": knobs.model_of(payload, env), "store": False, "include": ["reasoning.encrypted_content"]}
+    head: Head = {
+        "model": knobs.model_of(payload, env),
+        "store": False,
+        "include": ["reasoning.encrypted_content"],
+    }
     sampling = knobs.sampling(env, "OPENAI")
     sampling.pop("top_k", None)
     head.update(sampling)
@@ -170,14 +182,17 @@ CHANGES: dict[str, tuple[Callable[[Head], bool], str]] = {
     "include": (partial(_without, "include"), ""),
     "reasoning_effort": (
         partial(_without, "reasoning_effort"),
-        "the service refuses reasoning_effort: HARNESS_THINKING has no effect (OPENAI_API=responses may take it)",
+        "the service refuses reasoning_effort: HARNESS_THINKING has no effect"
+        " (OPENAI_API=responses may take it)",
     ),
 }
 """Word in a refusal to the change that may satisfy the service, and what the user should know then."""
 
 
 def _give_way(url: str, head: Head, wrong: Refusal, context: Context) -> bool:
-    """Change the request when the service refused something that it can do without; whether anything changed."""
+    """Change the request when the service refused something that it can do without; whether anything
+    changed.
+    """
     if wrong.status not in (400, 422) or wrong.kind != "invalid":
         return False
     learnt = _learnt.setdefault(url, [])

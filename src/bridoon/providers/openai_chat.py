@@ -14,8 +14,9 @@ from bridoon.providers.anthropic import NO_OUTPUT, events_of
 from bridoon.providers.history import History, Pieces, Protocol
 from bridoon.providers.outcome import Answer, Claims, own_thinking, plain_id
 from bridoon.providers.outcome import message as settle
-from bridoon.providers.values import Halves, arguments, dump, number, strings, table, whole
+from bridoon.providers.values import Halves, arguments, number, strings, table, whole
 from bridoon.wire import sse
+from bridoon.wire.jsontext import dump
 
 NAME = "openai"
 
@@ -37,7 +38,9 @@ STOPS = {
 }
 
 REASONING = ("reasoning_content", "reasoning")
-"""Fields in which services show reasoning. Only what came in the first is wanted back (DeepSeek insists on it)."""
+"""Fields in which services show reasoning. Only what came in the first is wanted back (DeepSeek insists on
+it).
+"""
 
 
 # ---- conversation -> messages
@@ -85,7 +88,9 @@ def _content(parts: Pieces) -> str | list[dict[str, Any]]:
     texts = [part.text for part in parts if isinstance(part, Text)]
     if len(texts) == len(parts):
         return "\n\n".join(texts)
-    return [{"type": "text", "text": part.text} if isinstance(part, Text) else _picture(part) for part in parts]
+    return [
+        {"type": "text", "text": part.text} if isinstance(part, Text) else _picture(part) for part in parts
+    ]
 
 
 def _picture(picture: Image) -> dict[str, Any]:
@@ -139,7 +144,7 @@ def _assistant(parts: Pieces) -> dict[str, Any]:
 
 
 def _call(call: ToolCall, extras: Mapping[str, Any]) -> dict[str, Any]:
-    said = {
+    said: dict[str, Any] = {
         "id": plain_id(call.id, ID_LIMIT),
         "type": "function",
         "function": {"name": call.name, "arguments": dump(call.input)},
@@ -231,14 +236,18 @@ def usage(counts: Mapping[str, Any]) -> Usage:
     details = table(counts.get("prompt_tokens_details"))
     cached = number(details.get("cached_tokens")) or number(counts.get("prompt_cache_hit_tokens"))
     written = number(details.get("cache_write_tokens"))
-    return Usage(number(counts.get("prompt_tokens")), number(counts.get("completion_tokens")), cached, written)
+    return Usage(
+        number(counts.get("prompt_tokens")), number(counts.get("completion_tokens")), cached, written
+    )
 
 
 # ---- stream -> response
 
 
 class Reader:
-    """Puts the chunks of one stream together. `complete` turns true with a finish reason, `ended` with `[DONE]`."""
+    """Puts the chunks of one stream together. `complete` turns true with a finish reason, `ended` with
+    `[DONE]`.
+    """
 
     def __init__(self, claims: Claims, where: str, secrets: Sequence[str] = ()) -> None:
         self.complete = self.ended = False
@@ -252,7 +261,9 @@ class Reader:
         self._at: dict[int, dict[str, Any]] = {}
 
     def feed(self, event: sse.Event) -> list[dict[str, Any]]:
-        """What to show of one event, as `.stream` lines. Raises Refusal for an error, ValueError for what is no JSON."""
+        """What to show of one event, as `.stream` lines. Raises Refusal for an error, ValueError for what is
+        no JSON.
+        """
         if event.data.strip() == "[DONE]":
             self.complete = self.ended = True
             return []
@@ -303,7 +314,9 @@ class Reader:
         return [{"type": kind, "text": shown}] if shown else []
 
     def _call(self, delta: dict[str, Any]) -> None:
-        """Add a piece of a call. Pieces belong together by index, else by id, else they go to the last call."""
+        """Add a piece of a call. Pieces belong together by index, else by id, else they go to the last
+        call.
+        """
         function = table(delta.get("function"))
         id_, name = strings(delta.get("id")), strings(function.get("name"))
         call = self._find(delta.get("index"), id_, name)
@@ -336,7 +349,9 @@ class Reader:
 
     def close(self) -> list[dict[str, Any]]:
         """What to show at the end: the calls, whose arguments are whole now."""
-        lines = [{"type": kind, "text": rest} for kind, half in self._halves.items() if (rest := half.end())]
+        lines: list[dict[str, Any]] = [
+            {"type": kind, "text": rest} for kind, half in self._halves.items() if (rest := half.end())
+        ]
         for call in self._calls:
             call["id"] = self._claims.claim(call["id"])
             given, _ = arguments("".join(call["arguments"]))
@@ -354,7 +369,7 @@ class Reader:
 
 
 def _whole_call(call: dict[str, Any]) -> dict[str, Any]:
-    whole_ = {
+    whole_: dict[str, Any] = {
         "id": call["id"],
         "type": "function",
         "function": {"name": call["name"], "arguments": "".join(call["arguments"])},

@@ -15,8 +15,9 @@ from bridoon.providers.history import History, Pieces, Protocol
 from bridoon.providers.openai_chat import data_url, result_text
 from bridoon.providers.outcome import Answer, Claims, own_thinking, plain_id
 from bridoon.providers.outcome import message as settle
-from bridoon.providers.values import Halves, arguments, dump, number, strings, table, whole, whole_value
+from bridoon.providers.values import Halves, arguments, number, strings, table, whole, whole_value
 from bridoon.wire import sse
+from bridoon.wire.jsontext import dump
 
 NAME = "openai-responses"
 
@@ -40,7 +41,12 @@ def pieces(message: Message, provider: str = "") -> tuple[str, Pieces]:
         content = [_given(part) for part in message.parts if not isinstance(part, Text) or part.text.strip()]
         return "", [{"type": "message", "role": "user", "content": content}] if content else []
     # Reasoning must be followed by what came of it, which an answer that broke off has lost.
-    thinking = own_thinking(message, provider, NAME) and message.stop not in ("length", "refusal", "error", "cancelled")
+    thinking = own_thinking(message, provider, NAME) and message.stop not in (
+        "length",
+        "refusal",
+        "error",
+        "cancelled",
+    )
     found = [_item(part, thinking) for part in message.parts]
     items = [item for item in found if item is not None]
     if items and all(item["type"] == "reasoning" for item in items):
@@ -66,11 +72,19 @@ def _given(part: Part) -> dict[str, Any]:
 def _item(part: Part, thinking: bool) -> dict[str, Any] | None:
     match part:
         case Text(text) if text.strip():
-            return {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]}
+            return {
+                "type": "message",
+                "role": "assistant",
+                "content": [{"type": "output_text", "text": text}],
+            }
         case ToolCall(id, name, given):
             return {"type": "function_call", "call_id": plain_id(id), "name": name, "arguments": dump(given)}
         case ToolResult():
-            return {"type": "function_call_output", "call_id": plain_id(part.call_id), "output": _output(part)}
+            return {
+                "type": "function_call_output",
+                "call_id": plain_id(part.call_id),
+                "output": _output(part),
+            }
         case Thinking(text, signature, redacted) if thinking:
             return _reasoning(text, signature or redacted)
         case _:
@@ -173,7 +187,9 @@ def usage(counts: Mapping[str, Any]) -> Usage:
 
 
 class Reader:
-    """Puts the events of one stream together. It is complete with `response.completed` or `response.incomplete`."""
+    """Puts the events of one stream together. It is complete with `response.completed` or
+    `response.incomplete`.
+    """
 
     def __init__(self, claims: Claims, where: str, secrets: Sequence[str] = ()) -> None:
         self.complete = self.ended = False
@@ -184,7 +200,9 @@ class Reader:
         self._thought = False
 
     def feed(self, event: sse.Event) -> list[dict[str, Any]]:
-        """What to show of one event, as `.stream` lines. Raises Refusal for a failure, ValueError for no JSON."""
+        """What to show of one event, as `.stream` lines. Raises Refusal for a failure, ValueError for no
+        JSON.
+        """
         if event.data.strip() == "[DONE]":
             return []
         value = table(json.loads(event.data))
@@ -219,7 +237,9 @@ class Reader:
             return []
         item["call_id"] = self._claims.claim(strings(item.get("call_id")) or strings(item.get("id")))
         given, _ = arguments(item.get("arguments"))
-        return [{"type": "tool_start", "id": item["call_id"], "name": strings(item.get("name")), "input": given}]
+        return [
+            {"type": "tool_start", "id": item["call_id"], "name": strings(item.get("name")), "input": given}
+        ]
 
     def close(self) -> list[dict[str, Any]]:
         """What to show at the end: calls that only the last event holds."""

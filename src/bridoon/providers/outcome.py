@@ -1,4 +1,4 @@
-"""From what an API answered to the message that is saved: stop words, call ids, what is kept of a broken-off answer."""
+"""From what an API answered to the message that is saved: stop words, call ids, what is dropped."""
 
 from __future__ import annotations
 
@@ -24,9 +24,7 @@ class Answer(NamedTuple):
     usage: Usage
 
 
-def message(
-    answer: Answer, provider: str, seq: int, used: Collection[str] = ()
-) -> tuple[Message, list[str]]:
+def message(answer: Answer, provider: str, seq: int, used: Collection[str] = ()) -> tuple[Message, list[str]]:
     """The message to save, and what the user should be told about it.
 
     `seq` is the number that the message will have; `used` holds the call ids of the history.
@@ -59,7 +57,9 @@ def message(
 def name_calls(parts: tuple[Part, ...], seq: int, used: Collection[str]) -> tuple[Part, ...]:
     """The parts with an id of its own for every call: missing ids are made, repeated ones get a suffix."""
     claims = Claims(seq, used)
-    return tuple(part._replace(id=claims.claim(part.id)) if isinstance(part, ToolCall) else part for part in parts)
+    return tuple(
+        part._replace(id=claims.claim(part.id)) if isinstance(part, ToolCall) else part for part in parts
+    )
 
 
 class Claims:
@@ -89,5 +89,7 @@ def plain_id(call_id: str, limit: int = 64) -> str:
 
 
 def own_thinking(message: Message, provider: str, protocol: str) -> bool:
-    """Whether the reasoning in a message may go back: it does so only to the service and protocol it came from."""
+    """Whether the reasoning in a message may go back: it does so only to the service and protocol it came
+    from.
+    """
     return message.provider == provider and message.extra.get("protocol", protocol) == protocol

@@ -26,7 +26,8 @@ class Conversation(Protocol):
 def assemble(
     payload: dict[str, Any], session: Conversation, protocol: ModuleType, env: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Put the conversation into the payload in the shape of a protocol (a module such as `providers.anthropic`).
+    """Put the conversation into the payload in the shape of a protocol (a module such as
+    `providers.anthropic`).
 
     The messages are shared with later turns: a hook that wants another message replaces it in the list.
     """
@@ -37,7 +38,9 @@ def assemble(
     return payload
 
 
-def save(raw: dict[str, Any], session: Conversation, answer: outcome.Answer, context: Context) -> dict[str, Any]:
+def save(
+    raw: dict[str, Any], session: Conversation, answer: outcome.Answer, context: Context
+) -> dict[str, Any]:
     """Save an answer and say what follows: its tool calls, or the end with its text.
 
     Emits `stop`, and a notice when something of the answer was dropped.
@@ -52,7 +55,10 @@ def save(raw: dict[str, Any], session: Conversation, answer: outcome.Answer, con
         context.emit({"type": "notice", "text": note})
     if not saved.calls:
         return {"next_state": "done", "output": saved.text}
-    following: dict[str, Any] = {"next_state": "tool_exec", "tool_calls": [_listed(call) for call in saved.calls]}
+    following: dict[str, Any] = {
+        "next_state": "tool_exec",
+        "tool_calls": [_listed(call) for call in saved.calls],
+    }
     return {**following, "output": saved.text} if saved.text else following
 
 

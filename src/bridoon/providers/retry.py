@@ -30,9 +30,11 @@ def persist(
     cancel: Stoppable | None = None,
     attempts: int = ATTEMPTS,
 ) -> T:
-    """The result of `once`, called again while it fails for a passing reason and nothing of the attempt was shown.
+    """The result of `once`, called again while it fails for a passing reason and nothing of the attempt was
+    shown.
 
-    `tell` is given a `notice` event before each pause. Raises the last ProviderError, and Cancelled during a pause.
+    `tell` is given a `notice` event before each pause. Raises the last ProviderError, and Cancelled during a
+    pause.
     """
     for attempt in range(1, attempts + 1):
         try:

@@ -1,4 +1,4 @@
-"""Which executable serves a provider, and what its environment needs: the endpoint and the key of a variant."""
+"""Which executable serves a provider, and what its environment needs: a variant's endpoint and key."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from bridoon.errors import ConfigError, NoProvider, NotFound
 from bridoon.providers import address, credentials
 
 if TYPE_CHECKING:
-    from bridoon.catalog.conf import ProviderConf, Settings
+    from bridoon.catalog.conf import Settings
     from bridoon.catalog.lookup import Catalog, Executable
+    from bridoon.catalog.variants import ProviderConf
 
 Credentials = Mapping[str, list[credentials.Credential]]
 
@@ -47,8 +48,8 @@ def prepare(
 ) -> Prepared:
     """Find what serves the provider `name`: an executable, or a `.conf` and the executable of its protocol.
 
-    `stored` are the credentials to use, by default those of the catalog's sources. Raises NotFound, NoProvider when a
-    key is missing, ConfigError when a file wants a key that is not meant for its host.
+    `stored` are the credentials to use, by default those of the catalog's sources. Raises NotFound,
+    NoProvider when a key is missing, ConfigError when a file wants a key that is not meant for its host.
     """
     if stored is None:
         stored = stored_credentials(catalog)
@@ -107,7 +108,7 @@ def variant_variables(
         additions["OPENAI_API"] = _variant_api(conf)
     if conf.stream != "auto":
         additions["HARNESS_STREAM"] = conf.stream
-    if _is_local(conf):
+    if address.leads_here(conf.url):
         # A server on this machine is no business of a proxy.
         listed = env.get("no_proxy") or env.get("NO_PROXY") or ""
         additions["no_proxy"] = ",".join(part for part in (listed, "localhost,127.0.0.1,::1") if part)
@@ -115,7 +116,9 @@ def variant_variables(
 
 
 def openai_api(catalog: Catalog, name: str, env: Mapping[str, str]) -> str:
-    """Which of OpenAI's APIs a provider speaks, `chat` or `responses`: what its `.conf`, the environment or a setting says."""
+    """Which of OpenAI's APIs a provider speaks, `chat` or `responses`: what its `.conf`, the environment or
+    a setting says.
+    """
     conf = None if catalog.find("providers", name) is not None else catalog.conf(name)
     if conf is not None:
         return _variant_api(conf)
@@ -126,9 +129,7 @@ def _variant_api(conf: ProviderConf) -> str:
     return conf.values.get("api") or "chat"
 
 
-def variant_key(
-    catalog: Catalog, conf: ProviderConf, env: Mapping[str, str], stored: Credentials
-) -> str:
+def variant_key(catalog: Catalog, conf: ProviderConf, env: Mapping[str, str], stored: Credentials) -> str:
     """The key for a variant: its variable, else the credential of its name; empty where none is needed.
 
     Raises NoProvider when there is none, ConfigError when the file may not have it.
@@ -146,7 +147,7 @@ def variant_key(
         # A variant without a URL or a key of its own is the protocol's own service.
         own = stored.get(conf.protocol)
         return env.get(KEYS[conf.protocol], "").strip() or (own[0].key if own else "")
-    if variable and not _is_local(conf):
+    if variable and not address.leads_here(conf.url):
         raise NoProvider(f"{variable} not set — run: hs auth set {conf.name}", f"or: export {variable}=...")
     return ""
 
@@ -154,13 +155,11 @@ def variant_key(
 def _check_host(
     catalog: Catalog, conf: ProviderConf, variable: str, stored: credentials.Credential | None
 ) -> None:
-    from bridoon.catalog.conf import key_allowed
-
     if stored is not None:
         scopes = {source.path: source.scope for source in catalog.unscoped_sources}
         if scopes.get(stored.path.rpartition("/")[0]) == "project":
             return  # a project's own credential is the project's own affair
-    verdict = key_allowed(conf, catalog.own_confs(), variable)
+    verdict = catalog.key_allowed(conf, variable)
     if not verdict:
         raise ConfigError(verdict.message, hint="a project's files cannot send a user's key to another host")
 
@@ -176,15 +175,10 @@ def _own_key(name: str, env: Mapping[str, str], stored: Credentials) -> dict[str
     return {variable: ""} if name in KEYS else {}
 
 
-def _is_local(conf: ProviderConf) -> bool:
-    try:
-        return bool(conf.url) and address.parse(conf.url).loopback
-    except ConfigError:
-        return False
-
-
 def _asks_to_stream(provider: Executable, env: Mapping[str, str], word: str) -> bool:
-    """Whether the provider understands `--stream`: ours do; others mention it in a line that is no comment."""
+    """Whether the provider understands `--stream`: ours do; others mention it in a line that is no
+    comment.
+    """
     word = env.get("HARNESS_STREAM") or word
     if word in ("always", "never"):
         return word == "always"
@@ -197,7 +191,9 @@ def _asks_to_stream(provider: Executable, env: Mapping[str, str], word: str) -> 
         return False
     if b"\0" in content:
         return b"--stream" in content
-    return any(b"--stream" in line for line in content.split(b"\n") if not line.lstrip().startswith((b"#", b"//")))
+    return any(
+        b"--stream" in line for line in content.split(b"\n") if not line.lstrip().startswith((b"#", b"//"))
+    )
 
 
 def mentions(path: str, flag: bytes) -> bool:

@@ -20,8 +20,8 @@ def encoded(value: Any) -> bytes:
 def arguments(given: Any) -> tuple[dict[str, Any], str]:
     """The input of a call and, when it cannot be used, why not: such a call never runs.
 
-    `given` is the JSON text of the protocols that send text, or the value of those that send values. No text at all is
-    an empty input.
+    `given` is the JSON text of the protocols that send text, or the value of those that send values. No text
+    at all is an empty input.
     """
     if given is None or given == "":
         return {}, ""
@@ -35,7 +35,9 @@ def arguments(given: Any) -> tuple[dict[str, Any], str]:
             reason = "they are nested too deeply" if isinstance(wrong, RecursionError) else str(wrong)
             return {}, f"the arguments are not valid JSON ({reason}): {given[:QUOTED]}"
     if not isinstance(value, dict):
-        kind = {list: "an array", str: "a string", type(None): "null", bool: "a boolean"}.get(type(value), "a number")
+        kind = {list: "an array", str: "a string", type(None): "null", bool: "a boolean"}.get(
+            type(value), "a number"
+        )
         shown = given if isinstance(given, str) else dump(given)
         return {}, f"the arguments are {kind}, not a JSON object: {shown[:QUOTED]}"
     return value, ""

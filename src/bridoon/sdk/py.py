@@ -70,7 +70,8 @@ def _drop_in(path: str) -> DropIn:
     except OSError as wrong:
         raise SystemExit(f"{path}: {wrong.strerror}") from None
     except SyntaxError as wrong:
-        raise SystemExit(f"{path}: line {wrong.lineno}: {wrong.msg}") from None
+        place = f"line {wrong.lineno}: " if wrong.lineno else ""
+        raise SystemExit(f"{path}: {place}{wrong.msg}") from None
     except ValueError as wrong:
         raise SystemExit(f"{path}: {wrong}") from None
     module = ModuleType(_NAME)

@@ -1,7 +1,7 @@
-"""`session.conf`: `key=value` lines with the id, model, provider, creation time and working directory of a session.
+"""`session.conf`: `key=value` lines that say what a session is.
 
-Values are bytes to us as paths are: what is not UTF-8 survives. A line end inside a value is written as `%0A`, and the
-file then says `encoding=pct`.
+Values are bytes to us as paths are: what is not UTF-8 survives. A line end inside a value is written as
+`%0A`, and the file then says `encoding=pct`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def encode(conf: dict[str, str]) -> bytes:
 
 
 def decode(data: bytes) -> dict[str, str]:
-    """The keys of a file. Lines without `=` and comments are dropped; `encoding=pct` is undone and left out."""
+    """The keys of a file. Comments and lines without `=` are dropped, `encoding=pct` is undone."""
     conf: dict[str, str] = {}
     for line in data.decode("utf-8", "surrogateescape").removeprefix("\ufeff").split("\n"):
         key, equals, value = line.removesuffix("\r").partition("=")

@@ -1,4 +1,4 @@
-"""JSON that loses nothing: arguments of calls with their numbers, and whole messages for sidecars and exports."""
+"""JSON that loses nothing: the arguments of calls with their numbers, and whole messages."""
 
 from __future__ import annotations
 
@@ -76,7 +76,9 @@ def clean_value(value: Any) -> Any:
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, dict):
-        return {clean(key) if isinstance(key, str) else key: clean_value(inner) for key, inner in value.items()}
+        return {
+            clean(key) if isinstance(key, str) else key: clean_value(inner) for key, inner in value.items()
+        }
     if isinstance(value, tuple) and hasattr(value, "_make"):
         return type(value)(*map(clean_value, value))
     if isinstance(value, (list, tuple)):
@@ -107,9 +109,21 @@ def _part_to_json(part: Part, image: Callable[[Image], dict[str, Any]]) -> dict[
         case Image():
             return {"type": "image", **image(part)}
         case ToolCall(id, name, input, error):
-            return {"type": "tool_call", "id": id, "name": name, "input": input, **({"error": error} if error else {})}
+            return {
+                "type": "tool_call",
+                "id": id,
+                "name": name,
+                "input": input,
+                **({"error": error} if error else {}),
+            }
         case ToolResult(call_id, name, content, failed, images):
-            value = {"type": "tool_result", "call_id": call_id, "name": name, "content": content, "failed": failed}
+            value = {
+                "type": "tool_result",
+                "call_id": call_id,
+                "name": name,
+                "content": content,
+                "failed": failed,
+            }
             return {**value, "images": [image(each) for each in images]} if images else value
 
 

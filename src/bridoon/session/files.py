@@ -100,7 +100,10 @@ def sweep(folder: str) -> None:
         if name.startswith(TMP):
             path = f"{folder}/{name}"
             try:
-                if not _lives(name[len(TMP) :].partition("-")[0]) or os.stat(path).st_mtime < time.time() - 3600:
+                if (
+                    not _lives(name[len(TMP) :].partition("-")[0])
+                    or os.stat(path).st_mtime < time.time() - 3600
+                ):
                     os.unlink(path)
             except FileNotFoundError:
                 pass

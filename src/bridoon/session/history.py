@@ -87,8 +87,8 @@ def title(entry: Entry, width: int = 60) -> str:
 def fork(session: Session, at_seq: int | None = None) -> Session:
     """A new session beside the old one with its messages up to number `at_seq` (all by default).
 
-    A call keeps its results: they are copied even when their numbers are higher. Raises UsageError when there is
-    no message up to that number.
+    A call keeps its results: they are copied even when their numbers are higher. Raises UsageError when there
+    is no message up to that number.
     """
     messages = session.messages()
     last = len(messages) if at_seq is None else sum(message.seq <= at_seq for message in messages)
@@ -128,8 +128,12 @@ def older_than(roots: str | Sequence[str], age: str, now: float | None = None) -
     return [entry for entry in reversed(list_sessions(roots)) if entry.changed < limit]
 
 
-def remove_older_than(roots: str | Sequence[str], age: str, now: float | None = None) -> tuple[list[str], list[str]]:
+def remove_older_than(
+    roots: str | Sequence[str], age: str, now: float | None = None
+) -> tuple[list[str], list[str]]:
     """Delete old sessions; returns the ids of those that are gone, and of those that were busy."""
+    for root in _unique(roots):
+        _sweep(root)
     gone: list[str] = []
     busy: list[str] = []
     for entry in older_than(roots, age, now):
@@ -139,6 +143,16 @@ def remove_older_than(roots: str | Sequence[str], age: str, now: float | None = 
         except SessionBusy:
             busy.append(entry.id)
     return gone, busy
+
+
+def _sweep(root: str) -> None:
+    """Clear away what interrupted makers and removers of sessions left, a day later."""
+    import shutil
+
+    for name in os.listdir(root) if os.path.isdir(root) else ():
+        path = os.path.join(root, name)
+        if name.startswith((".new-", ".removed-")) and _changed(path) < time.time() - 86400:
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def parse_age(text: str) -> float:

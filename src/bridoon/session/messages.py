@@ -25,6 +25,10 @@ _SETTLED = 50_000_000
 """Nanoseconds after which a folder's time of change is trusted: file systems stamp with a coarse clock."""
 
 
+class _Taken(Exception):
+    """There is a message file of that name."""
+
+
 class _File:
     """A message file as it was when we read it."""
 
@@ -39,8 +43,9 @@ class _File:
 class Messages:
     """The history on disk. Safe to use from several threads; processes take turns when they append.
 
-    Every append sets the folder's time of change to the clock's nanoseconds, so that a foreign change is seen by one
-    `stat`. Edits in place of messages older than the `RECENT` last are seen when a file comes or goes, or on `refresh`.
+    Every append sets the folder's time of change to the clock's nanoseconds, so that a foreign change is seen
+    by one `stat`. Edits in place of messages older than the `RECENT` last are seen when a file comes or goes,
+    or on `refresh`.
     """
 
     def __init__(self, session_dir: str) -> None:
@@ -50,6 +55,7 @@ class Messages:
         self._files: list[_File] = []
         self._exact: frozenset[str] = frozenset()
         self._stamp = 0
+        self._looked = False
         self._unread = True
         self._all: tuple[Message, ...] | None = None
         self._generation = 0
@@ -83,10 +89,11 @@ class Messages:
             self._stamp, self._unread = 0, True
 
     def append(self, message: Message) -> Message:
-        """Save a message under the next number; return it as it was saved. Raises BridoonError when the disk refuses.
+        """Save a message under the next number; return it as it was saved.
 
-        `seq` is filled in, and `at` when it is empty. The file appears whole or not at all, also after a kill; after a
-        power failure only what `sync` was called for is certain.
+        `seq` is filled in, and `at` when it is empty. The file appears whole or not at all, also after a
+        kill; after a power failure only what `sync` was called for is certain. Raises BridoonError when
+        the disk refuses.
         """
         message = message._replace(parts=tuple(message.parts), at=message.at or now())
         try:
@@ -96,11 +103,12 @@ class Messages:
                     seq = self._files[-1].seq + 1 if self._files else 1
                     try:
                         return self._add(message._replace(seq=seq))
-                    except FileExistsError:  # a writer that does not take turns was quicker
+                    except _Taken:  # a writer that does not take turns was quicker
                         self._stamp = 0
         except OSError as wrong:
             raise BridoonError(
-                f"cannot save a message in {self._folder}: {wrong.strerror}", "is the disk full, or the folder gone?"
+                f"cannot save a message in {self._folder}: {wrong.strerror}",
+                "is the disk full, or the folder gone?",
             ) from wrong
 
     def made(self) -> None:
@@ -109,11 +117,15 @@ class Messages:
             self._unsynced += [f"{self._dir}/session.conf", self._folder, self._dir]
 
     def sync(self) -> None:
-        """Wait until everything appended since the last call is on the disk."""
+        """Wait until everything that anybody added since the last call is on the disk."""
         with self._mutex:
+            self._look()
             paths, self._unsynced = self._unsynced, []
-        for path in dict.fromkeys([*paths, *map(os.path.dirname, paths)]):
-            files.flush(path)
+        try:
+            for path in dict.fromkeys([*paths, *map(os.path.dirname, paths)]):
+                files.flush(path)
+        except OSError as wrong:
+            raise BridoonError(f"cannot save {self._dir} to the disk: {wrong.strerror}") from wrong
 
     def _look(self) -> None:
         """Bring the list of files up to date, if the folder changed."""
@@ -130,6 +142,9 @@ class Messages:
             if match:
                 found.append((int(match[1]), name))
         known = {file.name: file for file in self._files}
+        if self._looked:  # what was there from the beginning is not ours to sync
+            self._unsynced += [f"{self._folder}/{name}" for _, name in found if name not in known]
+        self._looked = True
         self._files = [known.get(name) or _File(name, seq) for seq, name in sorted(found)]
         try:
             self._exact = frozenset(os.listdir(f"{self._dir}/.raw"))
@@ -222,7 +237,10 @@ class Messages:
         if transcript.decode(text, name, pictures.get) != message:
             message = exact.clean_value(message)
             self._beside(f".raw/{message.seq:04d}.json", _exactly(message, data))
-        stat = files.create(self._dir, f"{self._folder}/{name}", data)
+        try:
+            stat = files.create(self._dir, f"{self._folder}/{name}", data)
+        except FileExistsError:
+            raise _Taken from None
         self._settle()
         file = _File(name, message.seq)
         file.message, file.seen = message, (stat.st_mtime_ns, stat.st_size, stat.st_ino)

@@ -1,4 +1,4 @@
-"""Makes good what an interrupted run left in a session: open calls, text that was shown but not saved, drafts of files."""
+"""Makes good what an interrupted run left: open calls, text that was shown but not saved, drafts of files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from bridoon.session.store import Session
 
 
-
 def repair(session: Session) -> None:
     """All repairs, in order. Doing it twice changes nothing. The session's lock must be held."""
     files.sweep(session.dir)
@@ -24,7 +23,7 @@ def repair(session: Session) -> None:
 
 
 def open_calls(messages: tuple[Message, ...]) -> list[ToolCall]:
-    """The calls of the last assistant message that no result after it answers; none when something else follows."""
+    """The calls of the last assistant message that no result answers; none when a user message follows."""
     answered: Counter[str] = Counter()
     for message in reversed(messages):
         match message.role:
@@ -43,7 +42,7 @@ def _take(counts: Counter[str], key: str) -> bool:
 
 
 def close_open_calls(session: Session, reason: str) -> tuple[Message, ...]:
-    """Write a failed result with `reason` for every call at the end that has none; returns the new messages."""
+    """Write a failed result for every call at the end that has none; returns the new messages."""
     return tuple(
         session.append(Message("tool_result", (ToolResult(call.id, call.name, reason, failed=True),)))
         for call in open_calls(session.messages())
@@ -68,8 +67,8 @@ def save_shown(session: Session) -> Message | None:
 def unsaved(events: bytes, messages: tuple[Message, ...]) -> list[Part]:
     """What the lines of a `.stream` show after the last saved message, without what a message holds already.
 
-    A kill between saving a message and its `stop` line leaves text that was shown and is saved: messages that came
-    after the last `stop` or `tool_done` line are taken off the front of the text.
+    A kill between saving a message and its `stop` line leaves text that was shown and is saved: messages that
+    came after the last `stop` or `tool_done` line are taken off the front of the text.
     """
     after, runs = _tail(events)
     if after is None:
@@ -87,7 +86,7 @@ def unsaved(events: bytes, messages: tuple[Message, ...]) -> list[Part]:
 
 
 def _tail(events: bytes) -> tuple[int | None, list[tuple[str, str]]]:
-    """The number of the last message that the lines call saved, and the runs of text and thinking after it."""
+    """The last message that the lines call saved, and the runs of text and thinking after it."""
     deltas: list[tuple[str, str]] = []
     after = None
     for line in reversed(events.split(b"\n")):
@@ -99,7 +98,10 @@ def _tail(events: bytes) -> tuple[int | None, list[tuple[str, str]]]:
             break
         if kind in ("text", "thinking") and isinstance(text, str):
             deltas.append((kind, text))
-    runs = [(kind, [text for _, text in group]) for kind, group in groupby(reversed(deltas), key=lambda each: each[0])]
+    runs = [
+        (kind, [text for _, text in group])
+        for kind, group in groupby(reversed(deltas), key=lambda each: each[0])
+    ]
     return after, [(kind, "".join(texts)) for kind, texts in runs]
 
 

@@ -1,4 +1,4 @@
-"""A session: a directory with `session.conf`, `messages/` and `.stream`, that one process at a time works in."""
+"""A session: a directory with `session.conf`, `messages/` and `.stream`, for one process at a time."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ class Waits(Protocol):
 class Session:
     """One conversation on disk. Made by `create` and `open_session`.
 
-    Reading needs no lock; whoever works in a session holds `lock` for the whole run. Threads may share a Session.
+    Reading needs no lock; whoever works in a session holds `lock` for the whole run. Threads may share a
+    Session.
     """
 
     def __init__(self, dir: str, conf: dict[str, str]) -> None:
@@ -74,7 +75,7 @@ class Session:
         return self._messages.view()
 
     def append(self, message: Message) -> Message:
-        """Save a message and return it with its number and time. Raises BridoonError when the disk refuses."""
+        """Save a message; returns it with its number and time. Raises BridoonError when the disk refuses."""
         return self._messages.append(message)
 
     def sync(self) -> None:
@@ -90,7 +91,7 @@ class Session:
         return repair.close_open_calls(self, reason)
 
     def repair(self) -> None:
-        """Make good what an interrupted run left. The lock must be held: a run at work looks interrupted too."""
+        """Make good what an interrupted run left. Hold the lock: a run at work looks interrupted too."""
         repair.repair(self)
 
     def total_usage(self) -> Usage:
@@ -103,17 +104,23 @@ class Session:
 
     def update(self, **keys: str) -> None:
         """Set keys of `session.conf`; nothing is written when nothing changes."""
-        changed = {**self.conf, **keys}
-        if changed != self.conf:
-            files.replace(self.dir, f"{self.dir}/session.conf", codec.encode(changed))
-            self.conf = changed
+        path = f"{self.dir}/session.conf"
+        data = files.read(path)
+        there = self.conf if data is None else codec.decode(data)  # plugins write keys of their own
+        self.conf = {**there, **keys}
+        if self.conf == there and data is not None:
+            return
+        try:
+            files.replace(self.dir, path, codec.encode(self.conf))
+        except OSError as wrong:
+            raise BridoonError(f"cannot write {path}: {wrong.strerror}") from wrong
 
     @contextlib.contextmanager
     def lock(self, wait: float = 5.0, cancel: Waits | None = None) -> Iterator[None]:
         """Be the only one that works in this session. `wait` is in seconds.
 
-        A Session that holds the lock may take it again. Raises SessionBusy when another process (or another Session
-        of this one) keeps it, NotFound when the directory is gone, Cancelled when `cancel` is set.
+        A Session that holds the lock may take it again. Raises SessionBusy when another process (or another
+        Session of this one) keeps it, NotFound when the directory is gone, Cancelled when `cancel` is set.
         """
         with self._mutex:
             if not self._holders:
@@ -164,7 +171,8 @@ def _wait_for(fd: int, dir: str, give_up: float, cancel: Waits | None) -> None:
         if left <= 0:
             holder = os.pread(fd, 32, 0).decode("ascii", "replace").strip() or "unknown"
             raise SessionBusy(
-                f"session {os.path.basename(dir)} is busy (pid {holder})", "wait for that run, or fork the session"
+                f"session {os.path.basename(dir)} is busy (pid {holder})",
+                "wait for that run, or fork the session",
             )
         if cancel is None:
             time.sleep(min(0.05, left))
@@ -194,7 +202,7 @@ def check_id(text: str) -> str:
 def create(
     root: str, *, cwd: str, provider: str = "", model: str = "", parent: str = "", id: str = ""
 ) -> Session:
-    """Make a session in `root` (made when missing). Without an `id` it is named after the time and the process.
+    """Make a session in `root`. Without an `id` it is named after the time and the process.
 
     Raises UsageError when `id` is no name or is taken.
     """
@@ -204,7 +212,7 @@ def create(
 def create_with(
     root: str, conf: dict[str, str], *, id: str = "", fill: Callable[[str], None] | None = None
 ) -> Session:
-    """Make a session whose directory appears with all that `fill` puts into it. Empty values of `parent` are left out."""
+    """Make a session whose directory appears with all that `fill` puts into it."""
     wanted = check_id(id) if id else time.strftime("%Y%m%d-%H%M%S-") + str(os.getpid())
     root = os.path.abspath(root)
     try:
@@ -268,7 +276,8 @@ def _claim(draft: str, place: str) -> bool:
 def open_session(dir: str, repair: bool = True) -> Session:
     """The session in a directory. Raises NotFound when it holds none.
 
-    With `repair`, what an interrupted run left is made good first, unless some process is working in the session.
+    With `repair`, what an interrupted run left is made good first, unless some process is working in the
+    session.
     """
     dir = os.path.abspath(dir)
     data = None

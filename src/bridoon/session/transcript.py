@@ -1,19 +1,19 @@
 """A message as the Markdown file that holds it, and back.
 
----
-role: assistant
-seq: 0002
-timestamp: 2025-01-02T03:04:05+00:00
-stop: tool_calls
----
-Let me look.
+    ---
+    role: assistant
+    seq: 0002
+    timestamp: 2025-01-02T03:04:05+00:00
+    stop: tool_calls
+    ---
+    Let me look.
 
-```tool_call id=c1 name=bash
-{"command":"ls"}
-```
+    ```tool_call id=c1 name=bash
+    {"command":"ls"}
+    ```
 
-`decode(encode(m), name) == m` for what people and models ordinarily write. Where it is not (empty text blocks, two
-texts in a row, odd headers), the store keeps the exact message beside the file.
+`decode(encode(m), name) == m` for what people and models ordinarily write. Where it is not (empty text
+blocks, two texts in a row, odd headers), the store keeps the exact message beside the file.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from bridoon.model.message import (
 from bridoon.session import exact, images
 from bridoon.wire import fence, frontmatter
 
-FILE_NAME = re.compile(r"([0-9]{1,15})-([a-z_]+)\.md")
+FILE_NAME = re.compile(r"([0-9]+)-([a-z_]+)\.md")
 """Names that count as messages: `0002-assistant.md`. Anything else in the folder is left alone."""
 
 ROLES = ("user", "assistant", "tool_result")
@@ -62,6 +62,7 @@ _OWN = {
 _KEY = re.compile(r"[A-Za-z_][\w.-]*")
 _UNSAFE = re.compile(r"[\x00-\x20\x7f-\xa0\s]")
 _QUOTED = re.compile(r"[\x00-\x20\x7f-\xa0\s%]")
+_C1 = re.compile(r"[\x7f-\x9f]")
 _HEX = re.compile(rb"[0-9A-Fa-f]{2}")
 
 
@@ -96,9 +97,8 @@ def encode(message: Message, files: Sequence[str] | None = None) -> str:
         headers["id_encoding"] = "pct"
     if joined.escaped:
         headers["escape"] = "1"
-    for key, value in message.extra.items():
-        if key not in _OWN[message.role] and _KEY.fullmatch(key):
-            headers[key] = value
+    own = _OWN[message.role]
+    headers |= {key: value for key, value in message.extra.items() if key not in own and _KEY.fullmatch(key)}
     return frontmatter.write_headers(headers, joined.text)
 
 
@@ -112,10 +112,10 @@ def _about(message: Message) -> dict[str, str]:
     }
     if message.usage is not None:
         cached = any(message.usage[2:])
-        found.update((key, str(count)) for key, count in zip(_TOKENS[: 4 if cached else 2], message.usage))
+        found.update((key, str(count)) for key, count in zip(_TOKENS[: 4 if cached else 2], message.usage, strict=False))
     errors = {call.id: call.error for call in message.calls if call.error} if always else {}
     if errors:
-        found["call_errors"] = exact.dump(errors)
+        found["call_errors"] = _C1.sub(lambda odd: f"\\u{ord(odd[0]):04x}", exact.dump(errors))
     return found
 
 
@@ -140,18 +140,15 @@ def _pieces(message: Message, files: Iterator[str]) -> Iterator[fence.Piece]:
 def decode(text: str, filename: str, load: Load = lambda path: None) -> Message:
     """The message of a file's text; number and, without front matter, role come from the file's name.
 
-    Reads what people leave behind: CRLF, a byte order mark, no final line end, no front matter, broken arguments.
-    Raises UnknownRole.
+    Reads what people leave behind: CRLF, a byte order mark, no final line end, no front matter, broken
+    arguments. Raises UnknownRole.
     """
     named = FILE_NAME.fullmatch(filename)
     headers, body = frontmatter.read_headers(text)
     role = headers.get("role") or (named[2] if named else "")
     if role not in ROLES:
         raise UnknownRole(role)
-    if headers.get("id_encoding") == "pct":
-        unquote = _unquote
-    else:
-        unquote = str
+    unquote = _unquote if headers.get("id_encoding") == "pct" else _as_it_is
     calls_allowed = role == "assistant" and headers.get("stop", "") in ("", "tool_calls")
 
     def accept(kind: str, attrs: dict[str, str]) -> bool:
@@ -239,7 +236,11 @@ def _errors(header: str) -> dict[str, str]:
         value = exact.load(header) if header else {}
     except ValueError:
         return {}
-    return {id: error for id, error in value.items() if isinstance(error, str)} if isinstance(value, dict) else {}
+    return (
+        {id: error for id, error in value.items() if isinstance(error, str)}
+        if isinstance(value, dict)
+        else {}
+    )
 
 
 def _usage(headers: dict[str, str]) -> Usage | None:
@@ -252,13 +253,19 @@ def _int(text: str) -> int | None:
 
 
 def _with_attrs(piece: fence.Piece, change: Callable[[str], str]) -> fence.Piece:
-    if isinstance(piece, str) or change is str:
+    if isinstance(piece, str) or change is _as_it_is:
         return piece
     return piece._replace(attrs={key: change(value) for key, value in piece.attrs.items()})
 
 
+def _as_it_is(text: str) -> str:
+    return text
+
+
 def _quote(text: str) -> str:
-    return _QUOTED.sub(lambda found: "".join(f"%{byte:02X}" for byte in found[0].encode("utf-8", "replace")), text)
+    return _QUOTED.sub(
+        lambda found: "".join(f"%{byte:02X}" for byte in found[0].encode("utf-8", "replace")), text
+    )
 
 
 def _unquote(text: str) -> str:

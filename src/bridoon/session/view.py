@@ -13,20 +13,27 @@ NO_BEGINNING = "[the beginning of this conversation is missing]"
 def window(messages: Sequence[Message]) -> tuple[Message, ...]:
     """What is left of the history after compaction.
 
-    A summary is a user message with the header `compaction: <number of the first message that is kept>`. The newest
-    one stands for everything before that message; older summaries are part of it. A call is never parted from its
-    results: the message with the call is kept when one of its results is.
+    A summary is a user message with the header `compaction: <number of the first message that is kept>`. The
+    newest one stands for everything before that message; older summaries are part of it. A call is never
+    parted from its results: the message with the call is kept when one of its results is.
     """
     at = next((i for i in range(len(messages) - 1, -1, -1) if is_summary(messages[i])), -1)
     if at < 0:
         return tuple(messages)
     first = int(messages[at].extra["compaction"])
     start = next((i for i, message in enumerate(messages[:at]) if message.seq >= first), at + 1)
-    while 0 < start < len(messages) and messages[start].role == "tool_result":
-        start -= 1
-        while start and is_summary(messages[start]):
-            start -= 1
+    start = _with_call(messages, start)
     return (messages[at], *(message for message in messages[start:] if not is_summary(message)))
+
+
+def _with_call(messages: Sequence[Message], start: int) -> int:
+    """Where to begin instead of `start`, so that results there keep the message with their calls."""
+    while start < len(messages) and is_summary(messages[start]):
+        start += 1
+    at = start
+    while 0 < at < len(messages) and (messages[at].role == "tool_result" or is_summary(messages[at])):
+        at -= 1
+    return at if at < len(messages) and messages[at].role == "assistant" else start
 
 
 def is_summary(message: Message) -> bool:
@@ -40,9 +47,10 @@ def is_summary(message: Message) -> bool:
 def valid_view(messages: Sequence[Message]) -> tuple[Message, ...]:
     """The history in a form that no provider refuses. Messages that are fine are passed on as they are.
 
-    Every call is answered right after its message, in call order: a missing result is replaced by a failed one, a
-    result without a call becomes words of the user. Call ids occur once. Empty messages and empty texts are left out,
-    and so is reasoning that was broken off, because it has no signature. The first message is the user's.
+    Every call is answered right after its message, in call order: a missing result is replaced by a failed
+    one, a result without a call becomes words of the user. Call ids occur once. Empty messages and empty
+    texts are left out, and so is reasoning that was broken off, because it has no signature. The first
+    message is the user's.
     """
     out: list[Message] = []
     ids: set[str] = set()
@@ -66,7 +74,8 @@ class View:
     def of(self, messages: Sequence[Message], generation: int) -> tuple[Message, ...]:
         """The view of `messages`. While `generation` stays the same, messages are only added at the end."""
         fresh = messages[self._known :]
-        if generation != self._generation or any(map(is_summary, fresh)):
+        bare = len(self._source) == 1 and is_summary(self._source[0])  # a result may bring its call along
+        if generation != self._generation or bare or any(map(is_summary, fresh)):
             self._generation, self._at = generation, 0
             self._settled, self._ids = [], set()
             self._source = list(window(messages))
@@ -149,7 +158,9 @@ def _answered(message: Message, results: list[Message], ids: set[str]) -> list[M
         out.append(found)
     if renamed != [call.id for call in calls]:
         fresh = iter(renamed)
-        parts = (part._replace(id=next(fresh)) if isinstance(part, ToolCall) else part for part in message.parts)
+        parts = (
+            part._replace(id=next(fresh)) if isinstance(part, ToolCall) else part for part in message.parts
+        )
         out[0] = message._replace(parts=tuple(parts))
     return out
 
@@ -171,5 +182,7 @@ def _result(message: Message) -> ToolResult:
 
 def _as_words(message: Message) -> Message:
     result = _result(message)
-    words = f"[a result of {result.name or 'a tool'} whose call is not in this conversation]\n{result.content}"
+    words = (
+        f"[a result of {result.name or 'a tool'} whose call is not in this conversation]\n{result.content}"
+    )
     return Message("user", (Text(words), *result.images), seq=message.seq, at=message.at)

@@ -1,4 +1,4 @@
-"""Whether a path pattern such as `src/**` or `~/.ssh/*` means a file: on resolved paths, so that links do not fool it.
+"""Whether a path pattern such as `src/**` or `~/.ssh/*` means a file, whatever links lead to it.
 
 `*` and `?` stay within one name, `**` goes through any number of directories, `~/` at the start is the home
 directory, a `/` at the end means everything below. Other patterns count from the session's directory.

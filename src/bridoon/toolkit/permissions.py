@@ -1,10 +1,10 @@
 """Which tool calls run at once, which are asked about and which are refused: modes, rules, a person's word.
 
-Modes: `auto` runs everything; `ask` asks before tools that change things; `read-only` refuses those. The mode is
-HARNESS_PERMISSIONS, else `permissions=` in `settings.conf`. Rules come before the mode: `deny` wins over everything,
-then `ask`, then `allow`. A project's settings are only read when the project is trusted; its rules then count like
-any others, but its `permissions=` can only make the mode stricter, never looser. What changes in the settings while
-a run goes on can only make that run stricter.
+Modes: `auto` runs everything; `ask` asks before tools that change things; `read-only` refuses those. The
+mode is HARNESS_PERMISSIONS, else `permissions=` in `settings.conf`. Rules come before the mode: `deny` wins
+over everything, then `ask`, then `allow`. A project's settings are only read when the project is trusted; its
+rules then count like any others, but its `permissions=` can only make the mode stricter, never looser. What
+changes in the settings while a run goes on can only make that run stricter.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Asker(Protocol):
 
 
 def mode_of(settings: Settings, env: Mapping[str, str], default: str = "auto") -> str:
-    """The mode now. A word that is no mode counts as `ask`. `default` is the mode when nobody says anything."""
+    """The mode now; a word that is no mode counts as `ask`. `default` is the mode when nobody says one."""
     given = env.get("HARNESS_PERMISSIONS", "").strip()
     if given:
         return given if given in MODES else "ask"
@@ -92,7 +92,8 @@ def policy_of(start: Settings, now: Settings, env: Mapping[str, str]) -> Policy:
     if now is not start:
         mode = stricter(mode, mode_of(now, env))
         known = {rule.target for rule in rules if rule.action != "allow"}
-        rules += tuple(rule for rule in rules_of(now) if rule.action != "allow" and rule.target not in known)
+        later = (rule for rule in rules_of(now) if rule.action != "allow")
+        rules += tuple(rule for rule in later if rule.target not in known)
     return Policy(mode, rules)
 
 
@@ -129,19 +130,23 @@ def _covers_leash(grant: ToolRule, call: Call) -> bool:
 
 
 def _on_leash(path: str, call: Call) -> bool:
-    return ".harness" in os.path.realpath(os.path.join(call.cwd, path)).split("/")
+    whole = os.path.join(call.cwd, path)
+    return any(".harness" in each.split("/") for each in (os.path.normpath(whole), os.path.realpath(whole)))
 
 
-def gate(
-    payload: dict[str, Any], context: Context, run: Asker, tool: Callable[[str], Tool]
-) -> dict[str, Any]:
-    """Let the first call of the payload pass, or raise SystemExit with the reason. Asks a person where one is needed."""
+Payload = dict[str, Any]
+Lookup = Callable[[str], Tool]
+"""Finds a tool by the name that the model used."""
+
+
+def gate(payload: Payload, context: Context, run: Asker, find: Lookup) -> Payload:
+    """Let the first call of the payload pass, asking a person where needed, or raise SystemExit (why not)."""
     if isinstance(payload.get("result"), str):
         return payload
     policy = policy_of(run.settings, run.catalog.settings, context.env)
     if policy.mode == "auto" and not policy.rules:
         return payload
-    call, harmless = call_of(payload, context, tool)
+    call, harmless = call_of(payload, context, find)
     verdict = decide(call, policy, run.grants, harmless=harmless)
     if verdict.action == "deny":
         raise SystemExit(verdict.why)
@@ -150,20 +155,25 @@ def gate(
     return payload
 
 
-def call_of(payload: dict[str, Any], context: Context, tool: Callable[[str], Tool]) -> tuple[Call, bool]:
+def call_of(payload: Payload, context: Context, find: Lookup) -> tuple[Call, bool]:
     """The first call of a payload, and whether its tool is harmless."""
     queue = payload.get("tool_calls")
     first = queue[0] if isinstance(queue, list) and queue and isinstance(queue[0], dict) else payload
     name, given = str(first.get("name", "")), first.get("input")
-    about = tool(name)
+    tool = find(name)
     home = context.env.get("HOME") or os.path.expanduser("~")
-    return Call(
-        (name, *about.names), given if isinstance(given, dict) else {}, context.cwd, home
-    ), about.harmless
+    call = Call((name, *tool.names), given if isinstance(given, dict) else {}, context.cwd, home)
+    return call, tool.harmless
+
+
+def call_like(name: str, argument: str, cwd: str, home: str) -> Call:
+    """A call with one argument, for people who want to know what would become of it."""
+    key = "command" if name == "bash" else "path" if name in FILE_TOOLS else "argument"
+    return Call((name,), {key: argument}, cwd, home)
 
 
 def offers(call: Call) -> list[ToolRule]:
-    """What a person could allow for the rest of the session so that this call would not have been asked about."""
+    """What a person could allow for the rest of the session instead of only this call."""
     rules = []
     if call.command is not None:
         from bridoon.toolkit.shellrules import prefixes
@@ -171,10 +181,9 @@ def offers(call: Call) -> list[ToolRule]:
         found = prefixes(call.command)
         rules += [ToolRule("allow", "bash", prefix) for prefix in found] if len(found) <= 3 else []
     elif call.path is not None:
-        folder = os.path.dirname(os.path.realpath(os.path.join(call.cwd, call.path)))
-        rules += (
-            [] if set("*?[") & set(folder) else [ToolRule("allow", call.name, f"{folder.rstrip('/')}/**")]
-        )
+        folder = os.path.dirname(os.path.realpath(os.path.join(call.cwd, call.path))).rstrip("/")
+        if not set("*?[") & set(folder):
+            rules.append(ToolRule("allow", call.name, f"{folder}/**"))
     return rules
 
 
@@ -189,11 +198,12 @@ def _ask(call: Call, verdict: Verdict, context: Context, run: Asker) -> None:
     if context.run is None:
         answer = ask_terminal(question, detail)
     else:
-        answer = run.ask(printable(question), [YES, NO, *always], printable(detail))
+        # Pressing Enter takes the last choice: it has to be the one that changes nothing.
+        answer = run.ask(printable(question), [YES, *always, NO], printable(detail))
     if answer is None:
         raise SystemExit(
-            f"{call.name} needs a yes ({verdict.why}), and nobody can be asked here; "
-            f"a rule in settings.conf (allow {(narrow or [wide])[0].target}) or --permissions auto would let it run"
+            f"{call.name} needs a yes ({verdict.why}), and nobody can be asked here; a rule in settings.conf "
+            f"(allow {(narrow or [wide])[0].target}) or --permissions auto would let it run"
         )
     answer = answer.strip()
     if answer in always:
@@ -222,7 +232,7 @@ def detail_of(call: Call) -> str:
 
 
 def printable(text: str) -> str:
-    """The text with control and direction characters made visible, so that it cannot draw over what it says."""
+    """The text with control and direction characters made visible: it cannot draw over what it says."""
     return "".join(
         char if char in "\n\t" or char.isprintable() else char.encode("unicode_escape").decode()
         for char in text
@@ -242,32 +252,32 @@ def ask_terminal(question: str, detail: str) -> str | None:
 
 
 def describe(settings: Settings, env: Mapping[str, str], default: str = "auto") -> list[str]:
-    """The mode, the rules in the order in which they count, and what is wrong with any, as lines for people."""
+    """Lines for people: the mode, the rules in the order in which they count, what is wrong with any."""
     mode = mode_of(settings, env, default)
-    origin = (
-        "HARNESS_PERMISSIONS"
-        if env.get("HARNESS_PERMISSIONS")
-        else settings.origin("permissions") or "default"
-    )
+    forced = env.get("HARNESS_PERMISSIONS", "").strip()
+    origin = "HARNESS_PERMISSIONS" if forced else settings.origin("permissions") or "default"
     lines = [f"mode: {mode} ({origin})"]
     rules = rules_of(settings)
     for action in ("deny", "ask", "allow"):
-        lines += [f"{rule}  ({rule.where}){_flaw(rule)}" for rule in rules if rule.action == action]
+        for rule in rules:
+            if rule.action == action:
+                wrong = flaw(rule)
+                lines.append(f"{rule}  ({rule.where})" + (f"  !! {wrong}" if wrong else ""))
     return lines if rules else [*lines, "no rules"]
 
 
-def _flaw(rule: ToolRule) -> str:
-    """Why a rule can never apply."""
+def flaw(rule: ToolRule) -> str:
+    """Why a rule can never apply, or not as it seems; empty when nothing is wrong with it."""
     if rule.pattern is None:
         return ""
     if not rule.pattern:
-        return "  !! an empty pattern matches nothing"
+        return "an empty pattern matches nothing"
     if rule.action == "allow" and rule.tool == "bash":
         from bridoon.toolkit.shellrules import NEVER
 
         name = os.path.basename(rule.pattern.split()[0])
         if name in NEVER:
-            return f"  !! never applies: {name} runs what its arguments say"
+            return f"never applies: {name} runs what its arguments say"
     if rule.action == "allow" and rule.tool in FILE_TOOLS and rule.pattern.startswith("../"):
-        return "  !! reaches out of the session's directory"
+        return "reaches out of the session's directory"
     return ""

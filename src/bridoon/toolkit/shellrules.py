@@ -1,8 +1,8 @@
 """Which shell commands a pattern such as `git status*` stands for: strictly to allow, generously to deny.
 
-A pattern is words. A word matches one word of a command, as a glob. A `*` at the end of the last word also takes all
-words that follow, so `git status*` is `git status`, `git status -s`, ...; `npm run *` is `npm run` with anything
-after it, and `make` is `make` alone.
+A pattern is words. A word matches one word of a command, as a glob. A `*` at the end of the last word also
+takes all words that follow, so `git status*` is `git status`, `git status -s`, ...; `npm run *` is `npm run`
+with anything after it, and `make` is `make` alone.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def touches(pattern: Pattern, command: str) -> str:
 
     A command line that is too long to be looked through counts as a hit.
     """
-    if pattern.everything or pattern.words and fnmatchcase(command, pattern.text):
+    if pattern.everything or (pattern.words and fnmatchcase(command, pattern.text)):
         return command
     if len(command) > SIZE_LIMIT:
         return f"{command[:60]}... (too long to check)"
@@ -96,7 +96,7 @@ def touches(pattern: Pattern, command: str) -> str:
 
 
 def prefixes(command: str) -> list[str]:
-    """Patterns that together allow a command line and commands like it: the first two words of each simple command.
+    """Patterns that together allow a command line: the first two words of each simple command.
 
     Empty when no pattern could allow it.
     """
@@ -163,7 +163,7 @@ def _may_be(pattern: Pattern, words: Words) -> bool:
     for each in (words, [name, *words[1:]]):
         if fnmatchcase(" ".join(each), pattern.text):
             return True
-        if len(each) < len(pattern.words) or len(each) > len(pattern.words) and not pattern.open:
+        if len(each) < len(pattern.words) or (len(each) > len(pattern.words) and not pattern.open):
             continue
         pairs = zip(each[1:], pattern.words[1:], strict=False)
         if _name_may_be(each[0], pattern.words[0]) and all(fnmatchcase(word, glob) for word, glob in pairs):
@@ -173,4 +173,4 @@ def _may_be(pattern: Pattern, words: Words) -> bool:
 
 def _name_may_be(word: str, glob: str) -> bool:
     """A glob in the name of a command can become the denied name when it runs."""
-    return fnmatchcase(word, glob) or bool(_GLOB & set(word)) and fnmatchcase(glob, word)
+    return fnmatchcase(word, glob) or (bool(_GLOB & set(word)) and fnmatchcase(glob, word))

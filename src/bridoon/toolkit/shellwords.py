@@ -47,8 +47,8 @@ def simple_commands(text: str) -> list[Command] | None:
 
     Understood are words with quotes, plain variables and globs (not in the first word), the operators
     `; & && || | |&`, newlines, comments, `( )`, `{ }`, `!`, `if` and `while`, and redirections to /dev/null
-    or to another descriptor. Everything else is not: substitutions, assignments, here-documents, redirections to
-    files, brace expansion, arithmetic, functions, `for`, `case`, quotes in the name of a command...
+    or to another descriptor. Everything else is not: substitutions, assignments, here-documents, files, brace
+    expansion, arithmetic, functions, `for`, `case`, quotes in the name of a command...
     """
     try:
         return _Reader(text).commands()
@@ -97,7 +97,8 @@ class _Reader:
             self._command = []
 
     def _redirection(self) -> None:
-        harmless = _HARMLESS_REDIRECTION.match(self._text, self._at)
+        # In front of a command it would turn a reserved word after it into a name.
+        harmless = _HARMLESS_REDIRECTION.match(self._text, self._at) if self._command else None
         if harmless is None:
             self._refuse()
         self._at = harmless.end()

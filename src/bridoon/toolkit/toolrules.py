@@ -89,8 +89,8 @@ def touched(rule: ToolRule, call: Call) -> str:
 def allowed(rules: Iterable[ToolRule], call: Call) -> bool:
     """Whether `allow` rules certainly cover the whole call.
 
-    A command line is covered when each of its simple commands is, perhaps by different rules. A pattern for a tool
-    that is neither `bash` nor about files covers a call whose only argument is a string that it matches.
+    A command line is covered when each of its simple commands is, perhaps by different rules. A pattern for a
+    tool that is neither `bash` nor about files covers a call whose only argument is a string that it matches.
     """
     ours = [rule for rule in rules if _names_tool(rule, call)]
     if any(rule.pattern is None for rule in ours):
@@ -105,10 +105,10 @@ def allowed(rules: Iterable[ToolRule], call: Call) -> bool:
     if call.path is not None and "\0" not in call.path:
         path = call.path
         return any(pathrules.allows(pattern, path, call.cwd, call.home) for pattern in patterns)
-    values = list(call.input.values())
-    return len(values) == 1 and any(
-        isinstance(values[0], str) and fnmatchcase(values[0], p) for p in patterns
-    )
+    match list(call.input.values()):
+        case [str(only)]:
+            return any(fnmatchcase(only, pattern) for pattern in patterns)
+    return False
 
 
 def _names_tool(rule: ToolRule, call: Call) -> bool:

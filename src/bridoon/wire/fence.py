@@ -6,9 +6,9 @@ A block is a fenced code block whose info string is a kind and `key=value` attri
     {"command":"ls"}
     ```
 
-The fence is longer than every run of backticks that starts a line of the body, so any body survives. A line of plain
-text that looks like the beginning of a block gets a backslash in front; whoever stores the text remembers that
-(`Joined.escaped`) and hands it back to `split`.
+The fence is longer than every run of backticks that starts a line of the body, so any body survives. A line
+of plain text that looks like the beginning of a block gets a backslash in front; whoever stores the text
+remembers that (`Joined.escaped`) and hands it back to `split`.
 """
 
 from __future__ import annotations
@@ -43,8 +43,9 @@ Piece = str | Block
 def join(pieces: Iterable[Piece], kinds: Sequence[str], spaced: Sequence[str] = ()) -> Joined:
     """Write plain text and blocks one after the other.
 
-    `kinds` are the words that a reader may take for a block; blocks of the kinds in `spaced` follow an empty line.
-    What `split` gives back differs in two cases only: empty texts vanish, and adjacent texts become one.
+    `kinds` are the words that a reader may take for a block; blocks of the kinds in `spaced` follow an empty
+    line. What `split` gives back differs in two cases only: empty texts vanish, and adjacent texts become
+    one.
     """
     looks = _looks_like_opener(tuple(kinds))
     out: list[str] = []
@@ -53,7 +54,11 @@ def join(pieces: Iterable[Piece], kinds: Sequence[str], spaced: Sequence[str] = 
         if isinstance(piece, Block):
             if piece.kind in spaced:
                 out.append("\n")
-            out.append(fenced(piece.kind + "".join(f" {key}={value}" for key, value in piece.attrs.items()), piece.body))
+            out.append(
+                fenced(
+                    piece.kind + "".join(f" {key}={value}" for key, value in piece.attrs.items()), piece.body
+                )
+            )
             continue
         if "```" in piece:
             piece, changed = looks.subn(r"\\\g<0>", piece)
@@ -79,8 +84,8 @@ def split(
 ) -> list[Piece]:
     """Take apart what `join` wrote.
 
-    `accept` decides from kind and attributes whether a fence is a block at all; the rest stays text. So does a fence
-    that is never closed.
+    `accept` decides from kind and attributes whether a fence is a block at all; the rest stays text. So does
+    a fence that is never closed.
     """
     if "```" not in text:
         return _plain(text, None)
@@ -111,7 +116,9 @@ def _blocks(
     text: str, kinds: tuple[str, ...], accept: Callable[[str, dict[str, str]], bool]
 ) -> Iterator[tuple[int, int, Block]]:
     opener = _opener(kinds)
-    unclosed: set[str] = set()  # lengths without an end further on: keeps hostile text from costing its square
+    unclosed: set[str] = (
+        set()
+    )  # lengths without an end further on: keeps hostile text from costing its square
     at = 0
     while (match := opener.search(text, at)) is not None:
         at = match.end()

@@ -1,6 +1,7 @@
-"""What stands between two `---` lines at the top of a file: headers of a message, or a little YAML of a skill.
+"""What stands between two `---` lines at the top of a file: message headers, or a little YAML.
 
-Message headers are `key: value` lines that are taken literally; skills use the YAML of `bridoon.wire.plainyaml`.
+Message headers are `key: value` lines that are taken literally; skills use the YAML of
+`bridoon.wire.plainyaml`.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from bridoon.wire.plainyaml import Value
+
 
 class Split(NamedTuple):
     """A file in two parts."""
@@ -22,8 +24,8 @@ class Split(NamedTuple):
 def split(text: str) -> Split:
     """Divide a file at its first pair of `---` lines.
 
-    A byte order mark is dropped. A file with CRLF line ends becomes one with LF; one whose markers end in LF keeps
-    its carriage returns.
+    A byte order mark is dropped. A file with CRLF line ends becomes one with LF; one whose markers end in LF
+    keeps its carriage returns.
     """
     text = text.removeprefix("\ufeff")
     first, end, _ = text[:80].partition("\n")
@@ -44,7 +46,7 @@ def split(text: str) -> Split:
 
 
 def read_headers(text: str) -> tuple[dict[str, str], str]:
-    """The headers of a message file and its body. Without front matter, or with something else there, all is body."""
+    """The headers of a message file and its body. Without front matter all is body."""
     front, body = split(text)
     if front is None:
         return {}, body
@@ -68,7 +70,7 @@ def write_headers(headers: dict[str, str], body: str) -> str:
 
 
 def read(text: str) -> tuple[dict[str, Value], str]:
-    """The YAML and the body of a file such as a skill's. Raises FrontMatterError; no front matter is an empty dict."""
+    """The YAML and the body of a file such as a skill's; {} without front matter. Raises FrontMatterError."""
     from bridoon.wire import plainyaml
 
     front, body = split(text)

@@ -37,8 +37,8 @@ def request_head(method: str, target: str, headers: Mapping[str, str]) -> bytes:
 class Response:
     """Collects what a server sends and gives back the pieces of the body.
 
-    `head` is None until the header lines are complete; interim answers (100, 103) are skipped. `done` tells that the
-    body is complete; bytes after it are counted in `surplus` and make the connection useless.
+    `head` is None until the header lines are complete; interim answers (100, 103) are skipped. `done` tells
+    that the body is complete; bytes after it are counted in `surplus` and make the connection useless.
     """
 
     def __init__(self, body_expected: bool = True) -> None:

@@ -23,8 +23,8 @@ def dump(value: Any) -> str:
 def load(text: str) -> Any:
     """Read JSON. A number that a float would change becomes a Decimal.
 
-    Raises ValueError for what JSON does not allow (NaN and infinity are no numbers), RecursionError for text that is
-    nested too deeply.
+    Raises ValueError for what JSON does not allow (NaN and infinity are no numbers), RecursionError for text
+    that is nested too deeply.
     """
     return json.loads(text, parse_float=number, parse_constant=_refuse)
 

@@ -1,4 +1,4 @@
-"""Whole lines out of arbitrary chunks of bytes. LF only: U+2028 and its like are ordinary text inside JSON."""
+"""Whole lines out of arbitrary chunks of bytes. LF only: U+2028 is ordinary text inside JSON."""
 
 from __future__ import annotations
 

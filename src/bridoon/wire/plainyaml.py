@@ -1,7 +1,8 @@
 """The part of YAML that people write at the top of a file, read as nested dicts, lists and strings.
 
-Plain and quoted scalars, `|` and `>` blocks, nested maps, lists, `[a, b]` and `{a: b}`, comments. Scalars stay strings.
-It is kinder than YAML in one point: a plain value may contain `: `. Anchors, aliases and tags are refused.
+Plain and quoted scalars, `|` and `>` blocks, nested maps, lists, `[a, b]` and `{a: b}`, comments. Scalars
+stay strings. It is kinder than YAML in one point: a plain value may contain `: `. Anchors, aliases and tags
+are refused.
 """
 
 from __future__ import annotations
@@ -34,9 +35,7 @@ _COMMENT = re.compile(r"(?:^|[ \t])[ \t]*#")
 _DOUBLE = re.compile(r'"((?:[^"\\]|\\.)*)"', re.S)
 _SINGLE = re.compile(r"'((?:[^']|'')*)'")
 _BLOCK = re.compile(r"([|>])(?:([+-])([1-9])?|([1-9])([+-])?)?[ \t]*(?:[ \t]#.*)?$")
-_ESCAPE = re.compile(
-    r"\\(\n[ \t]*|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|.)|[ \t]*\n[ \t\n]*", re.S
-)
+_ESCAPE = re.compile(r"\\(\n[ \t]*|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|.)|[ \t]*\n[ \t\n]*", re.S)
 _FOLD = re.compile(r"[ \t]*\n[ \t\n]*")
 _FLOW_PLAIN = re.compile(r"(?:[^,\[\]{}\n:#]|:(?![ \t\n,\[\]{}]|$)|(?<![ \t\n])#)+")
 _FLOW_GAP = re.compile(r"(?:[ \t\n]|(?<![^ \t\n])#[^\n]*)*")
@@ -84,7 +83,9 @@ class _Reader:
         while (ahead := self.peek()) is not None and ahead[0] >= indent:
             pair = self.key(ahead[1]) if ahead[0] == indent else None
             if pair is None:
-                raise self.wrong("expected `key: value`" if ahead[0] == indent else "this line is indented too far")
+                raise self.wrong(
+                    "expected `key: value`" if ahead[0] == indent else "this line is indented too far"
+                )
             result[pair[0]] = self.value(pair[1], indent, dashes=indent)
         return result
 
@@ -97,7 +98,12 @@ class _Reader:
                 return None
             return self.unquote(found), text[colon.end() :].strip(" \t")
         colon = _COLON.search(text)
-        if colon is None or text[0] in "[{|>&*!%@`" or text.startswith("- ") or _COMMENT.search(text[: colon.start()]):
+        if (
+            colon is None
+            or text[0] in "[{|>&*!%@`"
+            or text.startswith("- ")
+            or _COMMENT.search(text[: colon.start()])
+        ):
             return None
         return text[: colon.start()].rstrip(" \t"), text[colon.end() :].strip(" \t")
 
@@ -126,7 +132,7 @@ class _Reader:
         return self.value(text, parent, dashes=parent + 1)
 
     def value(self, text: str, indent: int, dashes: int) -> Value:
-        """What stands behind a colon or a dash in a line indented by `indent`; its list may begin at `dashes`."""
+        """What stands behind a colon or a dash in a line indented by `indent`; a list begins at `dashes`."""
         if not text or text.startswith("#"):
             self.at += 1
             ahead = self.peek()
@@ -216,7 +222,7 @@ class _Reader:
         return _MEANING[code]
 
     def end_of(self, joined: str, at: int) -> None:
-        """Move behind a value that ends at `at` of the joined lines; only a comment may follow it on its line."""
+        """Move behind a value that ends at `at` of the joined lines; only a comment may follow it."""
         self.at += joined.count("\n", 0, at)
         tail = joined[at:].partition("\n")[0]
         if tail.strip(" \t") and not _COMMENT.match(tail):
@@ -253,7 +259,9 @@ class _Reader:
             if end == "}":
                 if not isinstance(item, str):
                     raise self.wrong("a key must be text")
-                pairs[item], at = self.flow_value(text, _gap(text, at + 1)) if text.startswith(":", at) else ("", at)
+                pairs[item], at = (
+                    self.flow_value(text, _gap(text, at + 1)) if text.startswith(":", at) else ("", at)
+                )
                 at = _gap(text, at)
             else:
                 items.append(item)
@@ -279,7 +287,7 @@ def _folded(found: re.Match[str]) -> str:
 
 
 def _fold_block(lines: list[str]) -> str:
-    """Join lines as `>` does: neighbours with a blank, but lines that are indented further stay on their own."""
+    """Join lines as `>` does: with a blank, but lines that are indented further stay on their own."""
     text, before, empty = "", "", 0
     for line in lines:
         if not line:

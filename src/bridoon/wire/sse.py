@@ -20,8 +20,8 @@ class Event(NamedTuple):
 class Decoder:
     """Collects chunks and gives back the events that are complete.
 
-    LF, CRLF and CR end a line. A field's value may follow its colon with or without a blank. Bytes that are not UTF-8
-    become U+FFFD.
+    LF, CRLF and CR end a line. A field's value may follow its colon with or without a blank. Bytes that are
+    not UTF-8 become U+FFFD.
     """
 
     def __init__(self, limit: int = LINE_LIMIT) -> None:
@@ -31,7 +31,9 @@ class Decoder:
         self._after_cr = False
         self._begun = False
         self.stray = ""
-        """The beginning of what came that is no event, e.g. an error page. It explains a stream without events."""
+        """The beginning of what came that is no event, e.g. an error page. It explains a stream without
+        events.
+        """
 
     def feed(self, chunk: bytes) -> list[Event]:
         """The events that `chunk` completes. Raises LineTooLong."""
@@ -51,7 +53,8 @@ class Decoder:
 
     def _line_feeds(self, chunk: bytes) -> bytes:
         if self._after_cr and chunk:
-            # The CR at the end of the chunk before was taken for a line's end: its LF must not make a second one.
+            # The CR at the end of the chunk before was taken for a line's end: its LF must not make a second
+            # one.
             self._after_cr = False
             if chunk.startswith(b"\n"):
                 chunk = chunk[1:]
@@ -69,7 +72,7 @@ class Decoder:
                 events.append(Event("\n".join(self._data), self._name))
             self._data, self._name = [], ""
             return
-        field, colon, value = line.partition(b":")
+        field, _, value = line.partition(b":")
         if value[:1] == b" ":
             value = value[1:]
         if field == b"data":

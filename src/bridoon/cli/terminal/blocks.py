@@ -14,7 +14,7 @@ INDENT = 2
 class Blocks:
     """Takes text in pieces of any size and gives back blocks, each as soon as it is certain where it ends.
 
-    Nothing is lost: all blocks and the open one, joined, are the text. How it was cut into pieces does not matter.
+    Nothing is lost: all blocks and the open one, joined, are the text. How it came in pieces does not matter.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Tool calls as a person reads them: one line for the call, the beginning of its result, where the rest is."""
+"""Tool calls as a person reads them: a line for the call, the beginning of its result, where the rest is."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ FIRST = ("command", "path", "file_path", "pattern", "query", "url", "prompt", "n
 
 def title(name: str, given: dict[str, Any], width: int) -> str:
     """A call as one line: the tool and its arguments, the telling one first."""
-    parts = []
-    for key in sorted(given, key=lambda key: (FIRST.index(key) if key in FIRST else len(FIRST))):
+    parts: list[str] = []
+    for key in sorted(given, key=lambda key: FIRST.index(key) if key in FIRST else len(FIRST)):
         value = given[key]
         text = value if isinstance(value, str) else repr(value)
         parts.append(text if not parts and key in FIRST else f"{key}={text}")
-    return squeeze(f"{name}  {'  '.join(parts)}", max(20, width))
+    return squeeze(f"{name} {' '.join(parts)}", max(20, width))
 
 
 def result_of(text: str, name: str, given: dict[str, Any]) -> tuple[list[str], int]:

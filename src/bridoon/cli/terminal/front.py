@@ -83,8 +83,11 @@ class Shown(Front):
                 self._output(text, id)
             case ToolFinished(id, name, failed, seq, seconds):
                 self._finished(id, name, failed, seq, seconds)
-            case TurnEnded() | RunEnded():
+            case TurnEnded():
                 self._flush()
+            case RunEnded():
+                self._flush()
+                self._stopped()
             case Notice(text):
                 self._flush()
                 self._show("notice", self._paint.style("yellow", f"· {text}"))
@@ -93,6 +96,7 @@ class Shown(Front):
                 self._show("notice", self._paint.style("red", f"error: {message}"))
 
     def _text(self, text: str) -> None:
+        self._label()
         for block in self._blocks.feed(text):
             self._block(block)
 
@@ -102,6 +106,7 @@ class Shown(Front):
             self._show("text", shown)
 
     def _think(self, text: str) -> None:
+        self._label()
         *lines, self._thinking = (self._thinking + text).split("\n")
         if lines:
             self._show("thinking", self._paint.style("dim", "\n".join(lines)))
@@ -136,20 +141,34 @@ class Shown(Front):
         shown += [self._paint.style("dim", f"  {line}") for line in shortened(lines, left_out, where)]
         self._show("call", "\n".join(shown))
 
+    def _stopped(self) -> None:
+        """Calls that have no result when the run ends were stopped."""
+        for call in self._running.values():
+            head = title(call.name, call.given, self._paint.columns() - 20)
+            since = duration(time.monotonic() - call.since)
+            self._show(
+                "call",
+                f"{self._paint.style('red', '✗')} {head} {self._paint.style('dim', f'(stopped, {since})')}",
+            )
+        self._running.clear()
+
     def _show(self, kind: str, text: str) -> None:
         """Show finished lines; an empty line parts what is of different kinds, and paragraphs."""
-        if not self._labelled:
-            self._labelled = True
-            self._screen.above(self._paint.style("agent", "Agent:"))
-        elif self._last and (self._last != kind or kind == "text"):
+        self._label()
+        if self._last and (self._last != kind or kind == "text"):
             text = "\n" + text
         self._last = kind
         self._screen.above(text)
 
+    def _label(self) -> None:
+        if not self._labelled:
+            self._labelled = True
+            self._screen.above(self._paint.style("agent", "Agent:"))
+
     # ---- what is drawn again and again
 
     def live(self, rows: int) -> list[str]:
-        """The lines of what is still happening: the end of the open block, and each running call with its time."""
+        """What is still happening, as lines: the end of the open block, each running call with its time."""
         with self._lock:
             calls = [self._call_line(call) for call in self._running.values()]
             open_part = self._open()
@@ -189,6 +208,8 @@ class Shown(Front):
     # ---- what the run asks
 
     def ask(self, question: str, choices: list[str], detail: str) -> str | None:
+        with self._lock:
+            self._flush()
         return self._screen.ask(question, choices, detail, self._cancel)
 
     @contextlib.contextmanager
@@ -222,7 +243,7 @@ class Verbatim(Shown):
     def _label(self) -> None:
         if not self._labelled:
             self._labelled = True
-            self._screen.write("Agent: ")
+            self._screen.write(self._paint.style("agent", "Agent:") + " ")
 
 
 def spinner() -> str:

@@ -10,7 +10,6 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 
-
 from prompt_toolkit.application import Application, in_terminal
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
@@ -30,8 +29,9 @@ from prompt_toolkit.widgets import SearchToolbar
 from bridoon.cli.terminal.modes import Modes
 from bridoon.cli.terminal.paint import Paint
 from bridoon.cli.terminal.reply import Reply
-from bridoon.cli.terminal.screen import Talk, chosen
+from bridoon.cli.terminal.screen import Talk
 from bridoon.cli.terminal.words import Offer, last_word
+from bridoon.cli.tty import chosen
 from bridoon.errors import Cancelled
 from bridoon.proc.cancel import Cancel
 
@@ -139,7 +139,7 @@ class Line:
     def _taken(self) -> str:
         with self._lock:
             pending, self._pending = self._pending, []
-        # Most terminals end lines on LF alone only where the kernel adds the CR, which raw mode does not promise.
+        # Raw mode does not promise that the kernel adds the CR.
         return "".join(f"{text}\n" for text in pending).replace("\n", "\r\n")
 
     def _live(self) -> ANSI:
@@ -148,8 +148,10 @@ class Line:
         rows = max(3, self._output.get_size().rows - 5 - self._buffer.document.line_count)
         text = self._talk.live(rows)
         if self._question is not None:
-            numbered = "  ".join(f"[{number}] {each}" for number, each in enumerate(self._question[1], 1))
-            text = self.paint.style("bold", numbered)
+            text = "\n".join(
+                f"  {self.paint.style('bold', str(number))} {self.paint.style('dim', each)}"
+                for number, each in enumerate(self._question[1], 1)
+            )
         return ANSI(text)
 
     def _prefix(self, line: int, wraps: int) -> StyleAndTextTuples:
@@ -255,7 +257,11 @@ class Line:
 
     def ask(self, question: str, choices: list[str], detail: str, cancel: Cancel) -> str | None:
         reply: Reply[str] = Reply()
-        self.above("\n".join(part for part in (detail.rstrip("\n"), self.paint.style("bold", f"? {question}")) if part))
+        self.above(
+            "\n".join(
+                part for part in (detail.rstrip("\n"), self.paint.style("bold", f"? {question}")) if part
+            )
+        )
         self.post(lambda: self._begin_question(reply, choices))
         try:
             return reply.wait(cancel)
@@ -303,7 +309,9 @@ class Line:
                 started.give(True)
                 await released.wait()
                 if cancel.is_set:
-                    self._output.write_raw("\r\n")  # what the child had begun to ask stands on a line of its own
+                    self._output.write_raw(
+                        "\r\n"
+                    )  # what the child had begun to ask stands on a line of its own
         finally:
             self._lent -= 1
             self.refresh()
@@ -415,5 +423,3 @@ def _history(path: str) -> History:
             file.write(newer)
             file.truncate()
     return _Past(path)
-
-

@@ -29,7 +29,14 @@ class _Quiet(Markdown):
 def rendered(text: str, columns: int) -> str:
     """The text with escape sequences for colours only, wrapped to `columns`."""
     out = io.StringIO()
-    console = Console(file=out, force_terminal=True, width=max(20, columns), legacy_windows=False, highlight=False, theme=THEME)
+    console = Console(
+        file=out,
+        force_terminal=True,
+        width=max(20, columns),
+        legacy_windows=False,
+        highlight=False,
+        theme=THEME,
+    )
     # Links as text: not every terminal knows the sequences, and people should see where a link leads.
     console.print(_Quiet(text, code_theme="ansi_dark", hyperlinks=False))
     return out.getvalue()

@@ -43,7 +43,7 @@ class Screen(Protocol):
     """Whether it has a region above the input line that is drawn again and again."""
 
     def above(self, text: str) -> None:
-        """Show whole lines for good, in the order of the calls. The text is trusted: it may hold escape sequences."""
+        """Show whole lines for good, in the order of the calls. Escape sequences in the text are obeyed."""
 
     def write(self, text: str) -> None:
         """Show a piece of a line, where nothing is drawn again."""
@@ -74,15 +74,3 @@ class Screen(Protocol):
 
     def close(self) -> None:
         """Give the terminal back as it was. May be called twice."""
-
-
-def chosen(typed: str, choices: list[str]) -> str:
-    """The answer that somebody meant: a choice by its number, its word or the beginning of it, else what was typed.
-
-    An empty answer is the last choice.
-    """
-    word = typed.strip()
-    if word.isascii() and word.isdigit() and 1 <= int(word) <= len(choices):
-        return choices[int(word) - 1]
-    near = [choice for choice in choices if word and choice.lower().startswith(word.lower())]
-    return near[0] if near else word or choices[-1]
