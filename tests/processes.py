@@ -51,5 +51,5 @@ def python(source: str, *arguments: str, **options: Any) -> subprocess.Completed
     """Run Python source in an interpreter of its own: a stand-in for a whole `hs`."""
     command = [sys.executable, "-c", source, *arguments]
     return subprocess.run(
-        command, capture_output=True, text=True, timeout=PATIENCE * 3, check=False, **options
+        command, capture_output=True, text=True, timeout=PATIENCE * 5, check=False, **options
     )

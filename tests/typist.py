@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import pty
 import re
@@ -16,6 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from glass import Glass
 from project import Project, Step, hs
 
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b[()][A-Z0-9]|\x1b[=>]|\x1b\][^\x07]*\x07")
@@ -34,7 +36,10 @@ class Typist:
         self.seen = ""
         """Everything that was shown so far, without escape sequences."""
         self.raw = b""
+        self.glass = Glass(rows)
+        """What is to be seen now."""
         self._mark = 0
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._code: int | None = None
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
@@ -80,8 +85,17 @@ class Typist:
         except OSError:
             return False
         self.raw += chunk
+        self.glass.feed(self._decoder.decode(chunk))
         self.seen = ESCAPES.sub("", self.raw.decode("utf-8", "replace")).replace("\r", "")
         return bool(chunk)
+
+    def until_seen(self, pattern: str, patience: float = PATIENCE) -> re.Match[str]:
+        """Read until a regular expression is found in what is to be seen: for what is drawn anew."""
+        deadline = time.monotonic() + patience
+        while not (found := re.search(pattern, self.glass.text, re.DOTALL)):
+            if not self._read(deadline - time.monotonic()):
+                raise AssertionError(f"{pattern!r} is not to be seen:\n{self.glass.text}")
+        return found
 
     def until_file(self, path: Path, patience: float = PATIENCE) -> None:
         """Read on until a file is there."""

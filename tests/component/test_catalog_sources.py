@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -20,6 +21,7 @@ from bridoon.proc import inline
 from bridoon.sdk.script import Context, Result
 
 PLUGINS = Path(ROOT) / "plugins"
+GUIDE = PLUGINS / "skills" / "skills" / "extend-harness" / "SKILL.md"
 
 
 def names(found: Any) -> list[str]:
@@ -49,7 +51,9 @@ def providers(project: Project) -> Project:
         ("nothing", ["core"]),
     ],
 )
-def test_only_the_active_providers_packs_take_part(providers: Project, provider: str, kept: list[str]) -> None:
+def test_only_the_active_providers_packs_take_part(
+    providers: Project, provider: str, kept: list[str]
+) -> None:
     assert names(catalog(providers, provider=provider)) == kept
 
 
@@ -89,11 +93,12 @@ def test_choosing_a_provider_hides_the_others_but_not_their_variants(providers: 
 # ---- hooks that change the list
 
 
-def listing_hook(*paths: Path) -> str:
+def listing_hook(*paths: Path, before: str = "true") -> str:
     """A hook that prints these sources after what it was given."""
-    more = json.dumps([str(path) for path in paths])
-    code = f"import json, sys; d = json.load(sys.stdin); d['sources'] = d.get('sources', []) + {more}; print(json.dumps(d))"
-    return f"#!/bin/sh\nexec python3 -c {json.dumps(code)}\n"
+    more = [str(path) for path in paths]
+    given = "json.load(sys.stdin).get('sources', [])"
+    code = f"import json, sys; print(json.dumps({{'sources': {given} + {more}}}))"
+    return f"#!/bin/sh\n{before}\nexec python3 -c {shlex.quote(code)}\n"
 
 
 def test_a_hook_of_the_home_adds_a_source(project: Project) -> None:
@@ -109,10 +114,10 @@ def test_hooks_of_projects_and_of_packs_run_in_a_second_and_third_pass_once_each
     bundled(project, "core/hooks.d/sources/30-walk-dirs")
     ran = project.dir.parent / "ran"
     log = f"echo x >> {ran}"
-    project.drop("plugins/a/hooks.d/sources/60-a", f"{log}\n{listing_hook(project.dir.parent / 'first').split(chr(10))[1]}")
-    second = put(project.dir.parent / "first" / "hooks.d" / "sources" / "70-b", "", 0o755)
-    second.write_text(f"#!/bin/sh\n{log}\n{listing_hook(project.dir.parent / 'second').split(chr(10))[1]}\n", "utf-8")
-    put(project.dir.parent / "second" / "hooks.d" / "sources" / "80-never", f"#!/bin/sh\n{log}\ncat\n")
+    first, second = project.dir.parent / "first", project.dir.parent / "second"
+    project.drop("plugins/a/hooks.d/sources/60-a", listing_hook(first, before=log))
+    put(first / "hooks.d" / "sources" / "70-b", listing_hook(second, before=log))
+    put(second / "hooks.d" / "sources" / "80-never", f"#!/bin/sh\n{log}\ncat\n")
     found = catalog(project)
     found.refresh()
     assert [Path(source.path).name for source in found.sources][-2:] == ["first", "second"]
@@ -143,7 +148,8 @@ def test_the_bundled_scope_can_be_replaced(providers: Project) -> None:
 
 @pytest.mark.parametrize(
     "body",
-    ["#!/bin/sh\nexit 3\n", "#!/bin/sh\necho garbage\n", "#!/bin/sh\necho '[]'\n", "#!/bin/sh\necho '{\"sources\": 3}'\n",
+    ["#!/bin/sh\nexit 3\n", "#!/bin/sh\necho garbage\n", "#!/bin/sh\necho '[]'\n",
+     "#!/bin/sh\necho '{\"sources\": 3}'\n",
      "#!/no/such/interpreter\n", "#!/bin/sh\necho '{\"sources\": [1]}'\n"],
 )  # fmt: skip
 def test_a_hook_that_fails_leaves_the_standard_walk_and_is_named(project: Project, body: str) -> None:
@@ -161,7 +167,9 @@ def test_directories_that_a_hook_names_wrongly_are_left_out_and_named(project: P
     bundled(project, "core/hooks.d/sources/30-walk-dirs")
     open_to_all = put(project.dir.parent / "open" / "tools" / "t").parent.parent
     open_to_all.chmod(0o777)
-    home(project, "hooks.d/sources/50-more", listing_hook(Path("relative"), project.dir / "gone", open_to_all))
+    home(
+        project, "hooks.d/sources/50-more", listing_hook(Path("relative"), project.dir / "gone", open_to_all)
+    )
     found = catalog(project)
     for _ in range(3):
         found.refresh()
@@ -175,7 +183,8 @@ def test_directories_that_a_hook_names_wrongly_are_left_out_and_named(project: P
 def test_a_hook_sees_the_list_the_stage_and_the_provider(project: Project) -> None:
     bundled(project, "core/hooks.d/sources/30-walk-dirs")
     seen = project.dir.parent / "seen"
-    home(project, "hooks.d/sources/50-x", f'#!/bin/sh\necho "$HARNESS_STAGE $HARNESS_PROVIDER $HARNESS_SOURCES" > {seen}\ncat\n')
+    body = f'echo "$HARNESS_STAGE $HARNESS_PROVIDER $HARNESS_SOURCES" > {seen}'
+    home(project, "hooks.d/sources/50-x", f"#!/bin/sh\n{body}\ncat\n")
     catalog(project, provider="p").refresh()
     stage, provider, sources = seen.read_text("utf-8").split()
     assert (stage, provider) == ("sources", "p")
@@ -288,7 +297,9 @@ def test_the_skill_tool_loads_what_the_list_names(project: Project, both: Both) 
 
 
 @pytest.mark.parametrize("given", [{"name": "nothing"}, {}, {"name": 3}, {"name": "../mine"}])
-def test_the_skill_tool_fails_for_what_is_no_skill(project: Project, both: Both, given: dict[str, Any]) -> None:
+def test_the_skill_tool_fails_for_what_is_no_skill(
+    project: Project, both: Both, given: dict[str, Any]
+) -> None:
     project.skill("mine", "d")
     here, process = both("skills/tools/skill", given)
     assert here == process
@@ -297,7 +308,7 @@ def test_the_skill_tool_fails_for_what_is_no_skill(project: Project, both: Both,
 
 def test_the_examples_of_the_bundled_skill_work_as_printed(project: Project) -> None:
     """The tool in bash and the one in Python, taken out of the guide, answer alike."""
-    text = (PLUGINS / "skills" / "skills" / "extend-harness" / "SKILL.md").read_text("utf-8")
+    text = GUIDE.read_text("utf-8")
     blocks = [block.split("\n", 1)[1] for block in text.split("```")[1::2]]
     tools = [block for block in blocks if "count_words" in block]
     put(project.dir / "file.txt", "one two three\n")
@@ -305,7 +316,9 @@ def test_the_examples_of_the_bundled_skill_work_as_printed(project: Project) -> 
     assert len(tools) == 2
     for number, body in enumerate(tools):
         path = put(project.harness / "tools" / f"count{number}", body)
-        schema = subprocess.run([path, "--schema"], env=env, capture_output=True, text=True, timeout=20, check=True)
+        schema = subprocess.run(
+            [path, "--schema"], env=env, capture_output=True, text=True, timeout=20, check=True
+        )
         assert json.loads(schema.stdout)["name"] == "count_words"
         done = subprocess.run(
             [path, "--exec"], input='{"path": "file.txt"}\n', cwd=project.dir, env=env,
@@ -315,12 +328,14 @@ def test_the_examples_of_the_bundled_skill_work_as_printed(project: Project) -> 
 
 
 def test_the_gate_of_the_bundled_skill_refuses_what_it_says(project: Project) -> None:
-    text = (PLUGINS / "skills" / "skills" / "extend-harness" / "SKILL.md").read_text("utf-8")
+    text = GUIDE.read_text("utf-8")
     (body,) = [block.split("\n", 1)[1] for block in text.split("```")[1::2] if "05-no-force-push" in block]
     gate = put(project.harness / "hooks.d" / "tool_exec" / "05-no-force-push", body)
     codes = []
     for command in ("git push --force", "git push"):
         payload = json.dumps({"name": "bash", "input": {"command": command}}) + "\n"
-        done = subprocess.run([gate], input=payload, env=project.env, capture_output=True, text=True, timeout=20, check=False)
+        done = subprocess.run(
+            [gate], input=payload, env=project.env, capture_output=True, text=True, timeout=20, check=False
+        )
         codes.append((done.returncode, done.stdout == payload))
     assert codes == [(1, False), (0, True)]

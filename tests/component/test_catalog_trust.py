@@ -1,4 +1,4 @@
-"""Code that came with a checkout asks first; what people drop works at once. With real repositories and a real git."""
+"""Code that came with a checkout asks first; what people drop works at once. With real repositories."""
 
 from __future__ import annotations
 
@@ -27,7 +27,12 @@ def git(where: Path, *words: str) -> None:
         "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@example.org",
     }  # fmt: skip
     subprocess.run(
-        ["git", "-c", "protocol.file.allow=always", *words], cwd=where, env=env, check=True, capture_output=True, timeout=20
+        ["git", "-c", "protocol.file.allow=always", *words],
+        cwd=where,
+        env=env,
+        check=True,
+        capture_output=True,
+        timeout=20,
     )
 
 
@@ -85,7 +90,9 @@ def test_nothing_of_a_clone_takes_part_but_text(project: Project) -> None:
     assert records(project) == []
 
 
-def test_what_a_user_drops_into_a_repository_works_at_once_and_stays_trusted_when_it_is_committed(project: Project) -> None:
+def test_what_a_user_drops_into_a_repository_works_at_once_and_stays_trusted_when_it_is_committed(
+    project: Project,
+) -> None:
     git(project.dir, "init", "-q")
     project.tool("mine", "")
     assert tools(catalog(project)) == ["mine"]
@@ -129,7 +136,9 @@ def test_a_yes_is_asked_for_once_and_recorded(project: Project) -> None:
 
 
 @pytest.mark.parametrize("answer", [False, None])
-def test_a_no_and_nobody_to_ask_are_asked_once_in_a_run_and_not_recorded(project: Project, answer: bool | None) -> None:
+def test_a_no_and_nobody_to_ask_are_asked_once_in_a_run_and_not_recorded(
+    project: Project, answer: bool | None
+) -> None:
     cloned(project, origin(project))
     asked = []
     found = catalog(project, ask_trust=lambda directory, contents: asked.append(directory) or answer)
@@ -145,7 +154,11 @@ def test_the_listing_names_what_would_run(project: Project) -> None:
     put(project.harness / "tools" / "a\x1b[2Jb")
     put(project.harness / "plugins" / "p" / "hooks.d" / "send" / "10-x")
     project.settings(a="b")
-    assert listing(str(project.harness)) == ["tools/a\\x1b[2Jb", "settings.conf", "plugins/p/hooks.d/send/10-x"]
+    assert listing(str(project.harness)) == [
+        "tools/a\\x1b[2Jb",
+        "settings.conf",
+        "plugins/p/hooks.d/send/10-x",
+    ]
 
 
 def test_the_environment_can_say_yes_without_a_record(project: Project) -> None:
@@ -176,7 +189,9 @@ def test_the_home_never_asks_even_as_a_clone(project: Project) -> None:
     assert tools(catalog(project)) == ["theirs"]
 
 
-@pytest.mark.parametrize("attributes", ["* ident\n", "* text eol=lf\n", "* text eol=crlf\n", "* -text filter=x\n"])
+@pytest.mark.parametrize(
+    "attributes", ["* ident\n", "* text eol=lf\n", "* text eol=crlf\n", "* -text filter=x\n"]
+)
 def test_attributes_of_a_repository_change_nothing(project: Project, attributes: str) -> None:
     source = origin(project)
     put(source / ".harness" / "tools" / "theirs", "#!/bin/sh\n# $Id$\n")
@@ -213,10 +228,14 @@ def test_a_users_link_into_another_clone_is_not_trusted(project: Project) -> Non
     assert tools(catalog(project)) == []
 
 
-@pytest.mark.parametrize("setting", ["core.fsmonitor", "core.hooksPath", "core.pager", "core.sshCommand", "core.askPass"])
+@pytest.mark.parametrize(
+    "setting", ["core.fsmonitor", "core.hooksPath", "core.pager", "core.sshCommand", "core.askPass"]
+)
 def test_nothing_that_the_repository_configures_runs(project: Project, setting: str) -> None:
     cloned(project, origin(project))
-    trap = put(project.dir.parent / "trap" / "post-index-change", f"#!/bin/sh\ntouch {project.dir.parent}/sprung\n")
+    trap = put(
+        project.dir.parent / "trap" / "post-index-change", f"#!/bin/sh\ntouch {project.dir.parent}/sprung\n"
+    )
     git(project.dir, "config", setting, str(trap.parent if setting == "core.hooksPath" else trap))
     assert tools(catalog(project)) == []
     assert not (project.dir.parent / "sprung").exists()
@@ -226,7 +245,12 @@ def test_a_git_that_lies_in_the_repository_is_not_run(project: Project) -> None:
     cloned(project, origin(project))
     put(project.dir / "bin" / "git", f"#!/bin/sh\ntouch {project.dir.parent}/sprung\n")
     put(project.dir / "git", f"#!/bin/sh\ntouch {project.dir.parent}/sprung\n")
-    for path in (f"{project.dir}/bin:{os.environ['PATH']}", f".:{os.environ['PATH']}", f":{os.environ['PATH']}", "bin"):
+    for path in (
+        f"{project.dir}/bin:{os.environ['PATH']}",
+        f".:{os.environ['PATH']}",
+        f":{os.environ['PATH']}",
+        "bin",
+    ):
         assert tools(catalog(project, env={"PATH": path})) == []
     assert not (project.dir.parent / "sprung").exists()
 
@@ -256,7 +280,8 @@ def test_variables_of_git_do_not_mislead(project: Project) -> None:
     empty.mkdir()
     git(empty, "init", "-q")
     mislead = {
-        "GIT_DIR": str(empty / ".git"), "GIT_WORK_TREE": str(project.dir), "GIT_INDEX_FILE": str(empty / "no-index"),
+        "GIT_DIR": str(empty / ".git"), "GIT_WORK_TREE": str(project.dir),
+        "GIT_INDEX_FILE": str(empty / "no-index"),
         "GIT_CEILING_DIRECTORIES": str(project.dir.parent), "GIT_CONFIG_COUNT": "1",
         "GIT_CONFIG_KEY_0": "core.worktree", "GIT_CONFIG_VALUE_0": str(empty), "GIT_LITERAL_PATHSPECS": "1",
     }  # fmt: skip

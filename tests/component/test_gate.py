@@ -49,7 +49,7 @@ def test_a_refusal_gives_the_last_line_of_the_gates_stderr_as_its_reason(project
 
 
 def test_the_other_calls_of_a_message_go_on_through_their_own_gates(project: Project) -> None:
-    project.hook("tool_exec/05-gate", 'c=$(cat); [[ "$c" == *\'"command":"touch b"\'*\'"call_id"\'* ]] && exit 1; echo "$c"')
+    project.hook("tool_exec/05-gate", 'c=$(cat); [[ "$c" == *\'"input":{"command":"touch b"},"call_id"\'* ]] && exit 1; echo "$c"')
     result = project.say(calls=[bash("touch a"), bash("touch b"), bash("touch c")])
     assert [(project.dir / name).exists() for name in "abc"] == [True, False, True]
     assert result.failed == [False, True, False]

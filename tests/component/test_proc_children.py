@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
@@ -32,6 +33,8 @@ exec(rest)
 """A stand-in for `hs`: runs a tool that may leave something in the background, then does `rest`."""
 
 
+DEAD = f"4194301.{time.time_ns()}"
+"""The identity of a process that is no more."""
 TOOL = f"echo $$; {DEAF} (setsid sleep 300 & echo $!); (env -i setsid sleep 300 & echo $!); sleep 300 & wait"
 
 
@@ -162,7 +165,7 @@ def test_the_exit_code_of_other_code_s_child_is_not_taken() -> None:
 def dead_record(home: Path, content: str | None = None) -> Path:
     folder = home / records.FOLDER
     folder.mkdir(parents=True)
-    path = folder / "4194301.1"
+    path = folder / DEAD
     path.write_text("\n".join(records._machine()) if content is None else content, encoding="utf-8")
     return path
 
@@ -211,7 +214,7 @@ def test_the_process_that_sweeps_is_spared_with_all_that_it_runs_in(home: Path) 
     source = (
         "import sys; from bridoon.proc import children; children.sweep_stale(sys.argv[1]); print('alive')"
     )
-    env = {**clean(), OWNER: "4194301.1"}
+    env = {**clean(), OWNER: DEAD}
     done = subprocess.run(
         ["bash", "-c", f'{sys.executable} -c "$0" {home}; echo parent', source],
         env=env,

@@ -41,7 +41,9 @@ def candidates(project: Project, *words: str) -> list[str]:
 
 def shell(project: Project, *argv: str) -> list[str]:
     """Run a shell that finds our `hs` on its PATH; the lines it prints."""
-    done = subprocess.run(argv, cwd=project.dir, env=project.env, capture_output=True, timeout=20, check=False)
+    done = subprocess.run(
+        argv, cwd=project.dir, env=project.env, capture_output=True, timeout=20, check=False
+    )
     assert done.returncode == 0, done
     return [line for line in done.stdout.decode().splitlines() if line]
 
@@ -143,7 +145,7 @@ def test_bash_completes_behind_an_equals_sign_where_it_cuts_words(project: Proje
 def test_bash_offers_files_and_directories_with_blanks_in_their_names(project: Project) -> None:
     project.file("my notes.txt", "x")
     (project.dir / "my folder").mkdir()
-    assert in_bash(project, "hs --attach my") == ["my folder", "my notes.txt"]
+    assert sorted(in_bash(project, "hs --attach my")) == ["my folder", "my notes.txt"]
     assert in_bash(project, "hs --cwd my") == ["my folder"]
 
 
@@ -155,7 +157,11 @@ def test_bash_accepts_the_script_in_posix_syntax_check(project: Project) -> None
 @pytest.mark.skipif(shutil.which("zsh") is None, reason="zsh is not installed")
 def test_zsh_offers_commands_and_values(project: Project) -> None:
     assert shell(project, "zsh", "-f", "-c", ZSH, "zsh", hs(), "sess") == ["session"]
-    assert shell(project, "zsh", "-f", "-c", ZSH, "zsh", hs(), "--permissions", "") == ["auto", "ask", "read-only"]
+    assert shell(project, "zsh", "-f", "-c", ZSH, "zsh", hs(), "--permissions", "") == [
+        "auto",
+        "ask",
+        "read-only",
+    ]
     assert shell(project, "zsh", "-f", "-c", ZSH, "zsh", hs(), "--", "") == ["FILES"]
 
 

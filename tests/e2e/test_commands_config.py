@@ -23,12 +23,8 @@ def test_a_setting_that_nothing_sets_shows_its_default(project: Project) -> None
 
 def test_a_value_from_a_file_names_the_file_and_the_line(project: Project) -> None:
     path = project.settings("# mine", "", "on_refuse = stop")
-    assert settings_of(project.run("config", "--json"))["on_refuse"] == {
-        "name": "on_refuse",
-        "value": "stop",
-        "origin": f"{path}:3",
-        "about": "what a refused call does to the run",
-    }
+    found = settings_of(project.run("config", "--json"))["on_refuse"]
+    assert (found["value"], found["origin"]) == ("stop", f"{path}:3")
     assert f"[{path}:3]" in project.run("config").stdout
 
 
@@ -37,7 +33,10 @@ def test_the_environment_beats_the_files_and_the_more_local_file_the_other(proje
     (project.home / ".harness" / "settings.conf").write_text("provider=groq\non_refuse=continue\n")
     project.settings(on_refuse="stop", provider="openai")
     found = settings_of(project.run("config", "--json", env={"HARNESS_PROVIDER": "anthropic"}))
-    assert (found["provider"]["value"], found["provider"]["origin"]) == ("anthropic", "environment: HARNESS_PROVIDER")
+    assert (found["provider"]["value"], found["provider"]["origin"]) == (
+        "anthropic",
+        "environment: HARNESS_PROVIDER",
+    )
     assert found["on_refuse"]["value"] == "stop"
 
 
@@ -54,7 +53,12 @@ def test_secrets_are_masked_everywhere(project: Project) -> None:
         "HTTPS_PROXY": "http://user:hunter2@proxy:3128",
         "ANTHROPIC_API_URL": "https://api.example.com/v1?api_key=topsecret1",
     }
-    for words in (["config"], ["config", "--json"], ["config", "ANTHROPIC_API_KEY"], ["config", "my_api_key"]):
+    for words in (
+        ["config"],
+        ["config", "--json"],
+        ["config", "ANTHROPIC_API_KEY"],
+        ["config", "my_api_key"],
+    ):
         printed = project.run(*words, env=env)
         for secret in (KEY[4:-4], "0123456789abcdefgh", "hunter2", "topsecret1", "efghijklmnopqrstuv"):
             assert secret not in printed.stdout + printed.stderr, words
@@ -118,7 +122,12 @@ def test_permissions_as_json_has_mode_and_rules(project: Project) -> None:
 
 @pytest.mark.parametrize(
     ("command", "action"),
-    [("git status -s", "allow"), ("git status; rm x", "deny"), ("make", "ask"), ("git status | tee x", "ask")],
+    [
+        ("git status -s", "allow"),
+        ("git status; rm x", "deny"),
+        ("make", "ask"),
+        ("git status | tee x", "ask"),
+    ],
 )
 def test_permissions_says_what_would_become_of_a_call_and_runs_nothing(
     project: Project, command: str, action: str

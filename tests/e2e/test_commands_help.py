@@ -15,7 +15,14 @@ def test_help_shows_usage_options_commands_providers_environment_and_exit_codes(
     shown = project.run("help").stdout
     for title in ("usage: hs", "options:", "commands:", "providers", "environment:", "exit codes:"):
         assert f"\n{title}" in f"\n{shown}", title
-    for word in ("--max-turns", "agent ", "anthropic", "groq", "HARNESS_PROVIDER", "no provider, or no credentials"):
+    for word in (
+        "--max-turns",
+        "agent ",
+        "anthropic",
+        "groq",
+        "HARNESS_PROVIDER",
+        "no provider, or no credentials",
+    ):
         assert word in shown, word
 
 

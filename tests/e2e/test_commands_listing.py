@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,9 @@ def test_tools_stand_in_bytewise_order(project: Project) -> None:
     assert {"zeta", "Alpha", "beta", "bash"} <= set(names)
 
 
-def test_a_tool_that_replaces_a_bundled_one_is_listed_above_it_and_the_other_is_marked(project: Project) -> None:
+def test_a_tool_that_replaces_a_bundled_one_is_listed_above_it_and_the_other_is_marked(
+    project: Project,
+) -> None:
     path = project.tool("bash", "echo", about="mine")
     found = [line for line in lines(project.run("tools")) if line.startswith("  bash ")]
     assert "mine" in found[0]
@@ -67,7 +70,7 @@ def test_a_file_that_is_not_executable_is_named_with_the_reason(project: Project
 
 def test_a_file_that_does_not_mention_describe_is_not_started_for_it(project: Project) -> None:
     schema = json.dumps({"name": "plain", "description": "From the schema. And more."})
-    project.drop("tools/plain", f"[ \"$1\" = --schema ] && {{ echo '{schema}'; exit; }}\necho \"$*\" >> ran")
+    project.drop("tools/plain", f'[ "$1" = --schema ] && {{ echo \'{schema}\'; exit; }}\necho "$*" >> ran')
     assert "From the schema.  [" in line_of(project.run("tools"), "plain")
     assert not (project.dir / "ran").exists()
 
@@ -165,7 +168,9 @@ def test_an_unknown_stage_is_an_error_with_the_stage_that_was_probably_meant(pro
 
 def test_a_skill_is_listed_with_its_description_and_its_path(project: Project) -> None:
     path = project.skill("release", "How to cut a release")
-    assert line_of(project.run("skills"), "release") == f"  release              How to cut a release  [{path}]"
+    assert (
+        line_of(project.run("skills"), "release") == f"  release              How to cut a release  [{path}]"
+    )
 
 
 def test_a_skill_without_a_description_is_named_with_the_reason(project: Project) -> None:
@@ -195,3 +200,39 @@ def test_a_reader_that_goes_away_ends_a_listing_quietly_with_141(project: Projec
     assert process.wait(10) == 141
     assert b"Traceback" not in told
     assert b"rror" not in told
+
+
+def test_a_skill_that_hides_another_is_listed_above_it_and_the_other_is_marked(project: Project) -> None:
+    hidden = project.skill("extend-harness", "In the project")
+    path = project.file(".agents/skills/x/SKILL.md", "---\nname: extend-harness\ndescription: Nearer\n---\n")
+    found = [line for line in lines(project.run("skills")) if line.startswith("  extend-harness ")]
+    assert found[0] == f"  extend-harness       Nearer  [{path}]"
+    assert found[1] == f"  extend-harness       (overridden by {path})  [{hidden}]"
+    assert "(overridden by" in found[2]
+
+
+def test_a_listing_that_is_told_to_stop_ends_what_it_asks(project: Project) -> None:
+    schema = json.dumps({"name": "slow", "description": "x"})
+    project.drop(
+        "tools/slow", f"case $1 in --schema) echo '{schema}' ;; --describe) touch asked; sleep 60 ;; esac"
+    )
+    process = project.start("tools")
+    while not (project.dir / "asked").exists():
+        assert process.poll() is None
+        time.sleep(0.01)
+    process.terminate()
+    process.communicate(timeout=10)
+    assert process.returncode == 143  # and the fixture `no_strays` looks for the rest
+
+
+def test_a_provider_that_is_configured_decides_which_hooks_are_listed(project: Project) -> None:
+    project.settings(provider="groq")
+    shown = project.run("hooks", "receive").stdout
+    assert "/openai/hooks.d/receive/10-save" in shown
+    assert "/anthropic/" not in shown
+
+
+def test_without_a_provider_hooks_say_with_which_one_they_run(project: Project) -> None:
+    shown = project.run("hooks", "receive").stdout
+    assert "(with provider anthropic)" in shown
+    assert "(with provider openai)" in shown

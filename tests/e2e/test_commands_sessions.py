@@ -20,7 +20,9 @@ def make(project: Project, ident: str, *texts: str, age: float = 0.0) -> Session
     """A session with some messages, last used `age` seconds ago."""
     session = store.create(str(project.sessions), cwd=str(project.dir), provider="scripted", id=ident)
     for number, text in enumerate(texts):
-        session.append(Message("assistant" if number % 2 else "user", (Text(text),), stop="end" if number % 2 else ""))
+        session.append(
+            Message("assistant" if number % 2 else "user", (Text(text),), stop="end" if number % 2 else "")
+        )
     then = time.time() - age
     for folder, _, names in os.walk(session.dir):
         for name in names:
@@ -131,7 +133,10 @@ def test_fork_copies_a_session_and_prints_the_id_of_the_copy(project: Project) -
 def test_fork_at_a_number_copies_up_to_that_message(project: Project) -> None:
     make(project, "s1", "one", "two", "three", "four")
     ident = project.run("session", "fork", "s1", "--at", "2").stdout.strip()
-    assert [message.text for message in store.open_session(str(project.sessions / ident)).messages()] == ["one", "two"]
+    assert [message.text for message in store.open_session(str(project.sessions / ident)).messages()] == [
+        "one",
+        "two",
+    ]
     assert project.run("session", "fork", "s1", "--at", "two").code == 2
 
 

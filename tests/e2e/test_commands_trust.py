@@ -10,7 +10,11 @@ from project import Project
 
 def commit(project: Project) -> None:
     """Put what lies in the project under version control, as if it had been cloned."""
-    for words in (["init", "-q"], ["add", "-A"], ["-c", "user.name=x", "-c", "user.email=x@x", "commit", "-qm", "x"]):
+    for words in (
+        ["init", "-q"],
+        ["add", "-A"],
+        ["-c", "user.name=x", "-c", "user.email=x@x", "commit", "-qm", "x"],
+    ):
         subprocess.run(["git", *words], cwd=project.dir, env=project.env, check=True)
 
 
@@ -49,9 +53,8 @@ def test_a_dry_run_records_nothing(project: Project) -> None:
 
 def test_trust_takes_the_directory_or_the_one_that_holds_it(project: Project) -> None:
     checkout(project)
-    elsewhere = {"cwd": project.home}
     for place in (str(project.dir), str(project.harness)):
-        process = project.start("trust", place, **elsewhere)
+        process = project.start("trust", place, cwd=project.home)
         out, _ = process.communicate(timeout=10)
         assert str(project.harness).encode() in out
     assert f"{project.harness} is trusted already" in project.run("trust", str(project.dir)).stdout
@@ -70,7 +73,8 @@ def test_trust_where_nothing_waits_says_so(project: Project) -> None:
 
 
 def test_trust_of_a_directory_without_harness_is_an_error(project: Project) -> None:
-    result = project.run("trust", str(project.home))
+    (project.dir / "src").mkdir()
+    result = project.run("trust", "src")
     assert result.code == 1
     assert "there is no .harness directory in" in result.stderr
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from project import Project, bash
+from requirements import requirement
 
 import bridoon
 
@@ -109,6 +110,7 @@ def test_sourcing_it_makes_errors_end_the_script(project: Project) -> None:
     assert (done.stdout, done.returncode) == ("", 1)
 
 
+@requirement("discovery:refresh-sources")
 def test_refresh_sources_lists_the_sources_lowest_first(project: Project) -> None:
     project.file(".harness/plugins/kit/tools/x", "", 0o755)
     done = shell(
@@ -135,7 +137,8 @@ def test_call_without_hooks_gives_back_what_it_was_given(project: Project) -> No
 
 def test_call_fails_with_the_status_of_the_hook_and_says_why(project: Project) -> None:
     project.hook("send/10-fail", "echo first >&2; echo 'curl: (28) timed out' >&2; exit 3")
-    text = f'_HARNESS_SOURCES=({project.harness})\nrc=0; out=$(echo \'{{}}\' | call send) || rc=$?\necho "$rc"; echo "$out"'
+    text = f"_HARNESS_SOURCES=({project.harness})\nrc=0; out=$(echo '{{}}' | call send) || rc=$?\n"
+    text += 'echo "$rc"; echo "$out"'
     code, said = shell(project, text, HARNESS_LOG="/dev/null").stdout.splitlines()
     assert code == "3"
     assert "10-fail" in json.loads(said)["error"]
@@ -168,7 +171,8 @@ def test_log_and_die(project: Project) -> None:
 
 
 def test_sessions_and_messages_are_made_as_the_program_makes_them(project: Project) -> None:
-    text = 'd=$(_new_session "$PWD/sub")\necho "$d"\n_next_seq "$d"\n_save_message "$d" $\'two\\nlines, "quoted" $x\'\n_next_seq "$d"'
+    save = """_save_message "$d" $'two\\nlines, "quoted" $x'"""
+    text = f'd=$(_new_session "$PWD/sub")\necho "$d"\n_next_seq "$d"\n{save}\n_next_seq "$d"'
     (project.dir / "sub").mkdir()
     directory, first, then = shell(project, text).stdout.splitlines()
     from bridoon.session import store

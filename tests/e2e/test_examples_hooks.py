@@ -89,7 +89,7 @@ def test_keep_main_refuses_a_push_by_force_and_a_write_below_git(project: Projec
 
 
 def test_timing_notes_every_call(project: Project) -> None:
-    copy(project, "hooks.d/tool_done/30-timing")
+    copy(project, "hooks.d/tool_done/05-timing")
     result = project.say(calls=[bash("true"), call("nothing")])
     lines = (result.session / "timing.log").read_text("utf-8").splitlines()
     assert [(line.split()[0], line.split()[-1]) for line in lines] == [("bash", "ok"), ("nothing", "failed")]

@@ -17,7 +17,9 @@ as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files
 
 def test_a_hook_directly_in_hooks_d_is_named(project: Project) -> None:
     project.drop("hooks.d/05-gate", "exit 1")
-    assert reasons(catalog(project)) == {"05-gate": "a hook lies in hooks.d/<stage>/, not directly in hooks.d/"}
+    assert reasons(catalog(project)) == {
+        "05-gate": "a hook lies in hooks.d/<stage>/, not directly in hooks.d/"
+    }
 
 
 @pytest.mark.parametrize(
@@ -30,7 +32,9 @@ def test_a_stage_with_a_slip_in_its_name_is_named(project: Project, wrong: str, 
     assert reasons(catalog(project))[wrong].endswith(f"did you mean {right}/ ?")
 
 
-@pytest.mark.parametrize("wrong", ["tool", "command", "hook", "hooks", "provider", "prompt", "skill", "plugin"])
+@pytest.mark.parametrize(
+    "wrong", ["tool", "command", "hook", "hooks", "provider", "prompt", "skill", "plugin"]
+)
 def test_a_folder_in_the_singular_is_named(project: Project, wrong: str) -> None:
     project.drop(f"{wrong}/x", "")
     assert "did you mean" in reasons(catalog(project))[wrong]
@@ -78,7 +82,9 @@ def test_control_characters_of_a_path_do_not_reach_the_terminal(project: Project
     assert "\x1b" not in "".join(found.told)  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("what", [".harness", ".harness/tools", ".harness/hooks.d", ".harness/hooks.d/send", ".harness/plugins"])
+@pytest.mark.parametrize(
+    "what", [".harness", ".harness/tools", ".harness/hooks.d", ".harness/hooks.d/send", ".harness/plugins"]
+)
 def test_a_directory_that_others_can_write_to_is_skipped_with_one_notice(project: Project, what: str) -> None:
     project.tool("t", "")
     project.hook("send/05-x", "")
@@ -136,7 +142,11 @@ def test_a_harness_directory_that_is_another_users_link_is_skipped(project: Proj
 
 
 def test_a_pipe_among_the_files_blocks_nothing(project: Project) -> None:
-    for path in (project.harness / "settings.conf", project.harness / "tools" / "pipe", project.dir / "AGENTS.md"):
+    for path in (
+        project.harness / "settings.conf",
+        project.harness / "tools" / "pipe",
+        project.dir / "AGENTS.md",
+    ):
         path.parent.mkdir(exist_ok=True)
         os.mkfifo(path, 0o700)
     found = catalog(project)
@@ -159,4 +169,9 @@ def test_one_bad_file_of_each_kind_leaves_the_good_ones(project: Project) -> Non
     assert [conf.name for conf in found.confs()] == ["good"]
     assert list(found.skills()) == ["good"]
     assert found.settings.get("key") == "value"
-    assert {Path(miss.path).name for miss in found.near_misses} == {"bad", "bad.conf:1", "SKILL.md", "settings.conf:1"}
+    assert {Path(miss.path).name for miss in found.near_misses} == {
+        "bad",
+        "bad.conf:1",
+        "SKILL.md",
+        "settings.conf:1",
+    }

@@ -14,7 +14,9 @@ def text(path: Path, content: str) -> Path:
     return put(path, content, 0o644)
 
 
-def test_the_order_is_bundled_then_home_then_project_and_packs_before_their_directory(project: Project) -> None:
+def test_the_order_is_bundled_then_home_then_project_and_packs_before_their_directory(
+    project: Project,
+) -> None:
     bundled(project, "core/prompts/002-b.md", "core 2\n", 0o644)
     bundled(project, "core/prompts/001-a.md", "core 1\n\n", 0o644)
     home(project, "plugins/p/prompts/x.md", "home pack", 0o644)
@@ -131,3 +133,10 @@ def test_a_provider_packs_prompts_follow_the_active_provider(project: Project) -
     bundled(project, "anthropic/providers/anthropic")
     bundled(project, "anthropic/prompts/x.md", "for anthropic", 0o644)
     assert catalog(project, provider="openai").prompts() == ["for openai"]
+
+
+def test_a_fragment_of_megabytes_is_cut_and_named(project: Project) -> None:
+    project.prompt("big", "x" * (3 << 20))
+    found = catalog(project)
+    assert [len(part) for part in found.prompts()] == [1 << 20]
+    assert "only its first" in reasons(found)["big.md"]

@@ -68,7 +68,9 @@ def test_an_alias_never_hides_a_schemas_name(project: Project) -> None:
     assert found.name == "a"
 
 
-@pytest.mark.parametrize("name", ["", "nothing", "../tools/t", "t/../t", "/bin/sh", ".harness/tools/t", "t\n", "T"])
+@pytest.mark.parametrize(
+    "name", ["", "nothing", "../tools/t", "t/../t", "/bin/sh", ".harness/tools/t", "t\n", "T"]
+)
 def test_names_are_never_paths(project: Project, name: str) -> None:
     project.tool("t", "")
     assert index_of(catalog(project)).by_name(name) is None
@@ -97,7 +99,9 @@ def test_on_a_clash_in_one_place_the_first_in_order_counts(project: Project) -> 
     assert tool.name == "a"
 
 
-@pytest.mark.parametrize(("given", "mapped"), [("my tool", "my_tool"), ("a.b/c", "a_b_c"), ("ü", "_"), ("x" * 80, "x" * 64)])
+@pytest.mark.parametrize(
+    ("given", "mapped"), [("my tool", "my_tool"), ("a.b/c", "a_b_c"), ("ü", "_"), ("x" * 80, "x" * 64)]
+)
 def test_names_are_made_such_that_every_api_accepts_them(project: Project, given: str, mapped: str) -> None:
     project.tool("t", "")
     assert names(index_of(catalog(project), t={"name": given})) == [mapped]
@@ -106,7 +110,9 @@ def test_names_are_made_such_that_every_api_accepts_them(project: Project, given
 def test_what_a_schema_leaves_out_is_filled_in(project: Project) -> None:
     project.tool("t", "")
     project.tool("u", "")
-    index = index_of(catalog(project), t={"name": "t"}, u={"name": "u", "input_schema": {"properties": {"a": {}}, "x": 1}})
+    index = index_of(
+        catalog(project), t={"name": "t"}, u={"name": "u", "input_schema": {"properties": {"a": {}}, "x": 1}}
+    )
     assert index.specs == [
         {"name": "t", "description": "", "input_schema": {"type": "object", "properties": {}}},
         {"name": "u", "description": "", "input_schema": {"type": "object", "properties": {"a": {}}, "x": 1}},
@@ -122,8 +128,10 @@ def test_annotations_are_kept(project: Project) -> None:
 @pytest.mark.parametrize(
     "answer",
     [
-        BridoonError("--schema printed no JSON"), RecursionError("deep"), [], "text", {}, {"name": ""}, {"name": 3},
-        {"name": "t", "description": 1}, {"name": "t", "input_schema": []}, {"name": "t", "input_schema": {"type": "array"}},
+        BridoonError("--schema printed no JSON"), RecursionError("deep"),
+        [], "text", {}, {"name": ""}, {"name": 3},
+        {"name": "t", "description": 1}, {"name": "t", "input_schema": []},
+        {"name": "t", "input_schema": {"type": "array"}},
         {"name": "t", "input_schema": {"properties": []}}, {"name": "t", "input_schema": {"required": "a"}},
         {"name": "t", "input_schema": {"properties": {"a": "string"}}},
     ],

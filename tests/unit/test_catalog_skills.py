@@ -16,7 +16,9 @@ PLUGINS = Path(__file__).parents[2] / "src" / "bridoon" / "plugins"
 
 def skill(folder: Path, name: str = "s", description: str = "d", body: str = "Do it.\n") -> Path:
     """Write a skill into a directory of skills."""
-    return put(folder / name / "SKILL.md", f"---\nname: {name}\ndescription: {description}\n---\n{body}", 0o644)
+    return put(
+        folder / name / "SKILL.md", f"---\nname: {name}\ndescription: {description}\n---\n{body}", 0o644
+    )
 
 
 def test_each_place_hides_those_below_it(project: Project) -> None:
@@ -104,7 +106,8 @@ def test_near_misses_of_skills_are_named(project: Project) -> None:
     assert found.skills()["a"].description == "first"
     names = {(Path(miss.path).parent.name, miss.reason.split(":")[0]) for miss in found.near_misses}
     assert names == {
-        ("skills", "a skill is a folder"), ("skills", "there is no SKILL.md in it"), ("open", "skipped"), ("z", "name clash")
+        ("skills", "a skill is a folder"), ("skills", "there is no SKILL.md in it"),
+        ("open", "skipped"), ("z", "name clash"),
     }  # fmt: skip
 
 
@@ -132,7 +135,14 @@ def test_no_skills_no_text() -> None:
 
 def test_loading_gives_the_body_the_directory_and_the_files_beside_it(project: Project) -> None:
     path = skill(project.harness / "skills", "s", "d", "\n# Title\n\n---\n\nrule above\n\n")
-    for file in ("references/b.md", "references/a.md", "scripts/run.sh", "scripts/.hidden", "assets/sub/deep", "other/x"):
+    for file in (
+        "references/b.md",
+        "references/a.md",
+        "scripts/run.sh",
+        "scripts/.hidden",
+        "assets/sub/deep",
+        "other/x",
+    ):
         put(path.parent / file, "x")
     assert load_skill_text(catalog(project).skills()["s"]) == (
         f'<skill name="s">\n# Title\n\n---\n\nrule above\n\nSkill directory: {path.parent}\n'

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -16,7 +18,9 @@ def places(found: Catalog, project: Project) -> list[str]:
     return [os.path.relpath(source.path, project.dir.parent) for source in found.sources]
 
 
-def test_bundled_packs_come_first_then_the_home_then_the_project_each_after_its_packs(project: Project) -> None:
+def test_bundled_packs_come_first_then_the_home_then_the_project_each_after_its_packs(
+    project: Project,
+) -> None:
     bundled(project, "auth/commands/auth")
     bundled(project, "core/tools/bash")
     home(project, "plugins/b/tools/x")
@@ -210,3 +214,46 @@ def test_a_marked_file_is_known_by_its_first_line(project: Project) -> None:
 def test_a_missing_home_and_a_missing_working_directory_are_fine(project: Project, tmp_path: Path) -> None:
     found = catalog(project, tmp_path / "gone" / "deep", env={"HARNESS_HOME": str(tmp_path / "nowhere")})
     assert found.sources == []
+
+
+def test_an_unchanged_refresh_lists_no_directory_and_opens_no_file(project: Project) -> None:
+    bundled(project, "core/tools/bash")
+    project.tool("t", "")
+    project.settings(a="b")
+    catalog(project).refresh()
+    found = catalog(project)
+    found.refresh()
+    seen: list[str] = []
+    watching = [True]
+
+    def note(event: str, arguments: tuple[object, ...]) -> None:
+        if watching and event in ("open", "os.scandir", "os.listdir"):
+            seen.append(f"{event} {arguments[0]!r}")
+
+    sys.addaudithook(note)
+    found._survey.watch.young = False  # type: ignore[union-attr]  # as if a moment had passed
+    found.refresh()
+    found.hooks("send")
+    found.find("tools", "t")
+    watching.clear()
+    assert seen == []
+
+
+def test_looking_around_imports_nothing_that_takes_time() -> None:
+    code = "import sys, bridoon.catalog.lookup; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=20, check=True
+    )
+    late = ("trust", "skills", "variants", "conf", "prompts", "schemas")
+    unwanted = {
+        "json",
+        "subprocess",
+        "hashlib",
+        "pathlib",
+        "inspect",
+        "tempfile",
+        "difflib",
+        "bridoon.proc.run",
+    }
+    unwanted |= {f"bridoon.catalog.{name}" for name in late}
+    assert not unwanted & set(done.stdout.split())

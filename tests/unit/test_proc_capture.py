@@ -31,7 +31,7 @@ def test_a_long_stream_shows_head_and_tail_and_where_the_rest_is(tmp_path: Path)
     data = b"a" * 500 + b"z" * 500
     capture = captured(data, spill=str(path))
     assert (
-        capture.text() == f"{'a' * 70}\n[... 900 characters cut; the full text is in {path} ...]\n{'z' * 30}"
+        capture.text() == f"{'a' * 68}\n[... 900 characters cut; the full text is in {path} ...]\n{'z' * 32}"
     )
     assert path.read_bytes() == data
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -83,8 +83,8 @@ def test_what_is_not_utf8_is_shown_with_replacement_characters() -> None:
 
 
 def test_a_stream_of_one_byte_chunks_keeps_a_bounded_tail() -> None:
-    capture = captured(b"".join(b"%05d\n" % n for n in range(2000)), memory=60, chunk=1)
-    assert capture.data == b"".join(b"%05d\n" % n for n in [*range(7), *range(1997, 2000)])
+    data = b"".join(b"%05d\n" % n for n in range(2000))
+    assert captured(data, memory=60, chunk=1).data == data[:40] + data[-20:]
 
 
 @given(some.binary(max_size=400), some.integers(1, 60), some.integers(0, 120), some.integers(1, 50))

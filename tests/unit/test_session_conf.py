@@ -66,7 +66,10 @@ def test_a_plain_value_may_contain_a_colon_and_go_on_below() -> None:
 
 
 def test_a_literal_block_keeps_its_lines() -> None:
-    assert plainyaml.parse("a: |\n  one\n    two\n\n  # three\nb: x\n") == {"a": "one\n  two\n\n# three\n", "b": "x"}
+    assert plainyaml.parse("a: |\n  one\n    two\n\n  # three\nb: x\n") == {
+        "a": "one\n  two\n\n# three\n",
+        "b": "x",
+    }
 
 
 def test_escapes_in_double_quotes_are_read() -> None:

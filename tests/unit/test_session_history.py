@@ -32,7 +32,9 @@ TURN = (
     say("run ls"),
     Message("assistant", (Text("Yes."), ToolCall("a", "bash", {"command": "ls"}), ToolCall("b", "bash", {}))),
     Message("tool_result", (ToolResult("a", "bash", "x.txt"),)),
-    Message("tool_result", (ToolResult("b", "bash", "```\n", failed=True, images=(Image("image/png", b"P"),)),)),
+    Message(
+        "tool_result", (ToolResult("b", "bash", "```\n", failed=True, images=(Image("image/png", b"P"),)),)
+    ),
     Message("assistant", (Thinking("hm"), Text("Done."))),
 )
 
@@ -138,15 +140,21 @@ def test_a_session_that_works_is_not_removed(tmp_path: Path) -> None:
     assert session.messages()
 
 
-def test_old_sessions_are_removed_and_busy_ones_are_named(tmp_path: Path) -> None:
-    make(tmp_path, "old", say("x"), changed=1_000_000)
-    busy = make(tmp_path, "busy", say("x"), changed=1_000_000)
+def test_sessions_that_did_not_change_for_an_age_are_named_oldest_first(tmp_path: Path) -> None:
+    make(tmp_path, "older", say("x"), changed=1_000_000)
     make(tmp_path, "new", say("x"))
-    with busy.lock():
-        for path in Path(busy.dir).rglob("*"):
-            os.utime(path, (1_000_000, 1_000_000))
-        assert history.remove_older_than(str(tmp_path), "30d") == (["old"], ["busy"])
-    assert sorted(os.listdir(tmp_path)) == ["busy", "new"]
+    make(tmp_path, "old", say("x"), changed=1_000_001)
+    assert [entry.id for entry in history.older_than(str(tmp_path), "30d")] == ["older", "old"]
+    assert history.older_than(str(tmp_path), "30d", now=1_000_002) == []
+
+
+def test_what_interrupted_makers_and_removers_left_is_swept_a_day_later(tmp_path: Path) -> None:
+    for name in (".new-x-1-1", ".removed-y-1", "other"):
+        (tmp_path / name / "messages").mkdir(parents=True)
+        os.utime(tmp_path / name, (1_000_000, 1_000_000))
+    (tmp_path / ".new-z-1-1").mkdir()
+    history.remove(make(tmp_path, "a", say("x")))
+    assert sorted(os.listdir(tmp_path)) == [".new-z-1-1", "other"]
 
 
 def test_ages_are_numbers_with_a_unit() -> None:

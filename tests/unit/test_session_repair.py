@@ -14,7 +14,9 @@ from bridoon.session import store
 from bridoon.session.view import NO_RESULT
 
 HI = Message("user", (Text("hi"),))
-ASKS = Message("assistant", (Text("Yes."), ToolCall("a", "bash", {}), ToolCall("b", "bash", {})), stop="tool_calls")
+ASKS = Message(
+    "assistant", (Text("Yes."), ToolCall("a", "bash", {}), ToolCall("b", "bash", {})), stop="tool_calls"
+)
 
 
 def answer(id: str) -> Message:
@@ -26,7 +28,9 @@ def session(tmp_path: Path) -> store.Session:
     return store.create(str(tmp_path), cwd="/", provider="p", model="m")
 
 
-def left(session: store.Session, *messages: Message, stream: list[dict[str, Any]] | None = None, torn: str = "") -> None:
+def left(
+    session: store.Session, *messages: Message, stream: list[dict[str, Any]] | None = None, torn: str = ""
+) -> None:
     """Leave a session as a killed process leaves it."""
     for message in messages:
         session.append(message)
@@ -79,7 +83,12 @@ def test_open_calls_are_closed_with_the_reason_that_is_given(session: store.Sess
 
 
 def test_text_that_was_shown_and_not_saved_is_saved(session: store.Session) -> None:
-    left(session, HI, stream=[{"type": "thinking", "text": "hm"}, shown("Hel"), shown("lo")], torn='{"type":"te')
+    left(
+        session,
+        HI,
+        stream=[{"type": "thinking", "text": "hm"}, shown("Hel"), shown("lo")],
+        torn='{"type":"te',
+    )
     saved = reopened(session)[1]
     assert saved.parts == (Thinking("hm"), Text("Hello"))
     assert (saved.stop, saved.provider, saved.model) == ("cancelled", "p", "m")
@@ -87,13 +96,28 @@ def test_text_that_was_shown_and_not_saved_is_saved(session: store.Session) -> N
 
 
 def test_text_that_was_saved_before_its_stop_was_written_is_not_doubled(session: store.Session) -> None:
-    left(session, HI, Message("assistant", (Text("Hello\n"),), stop="end"), stream=[shown("Hel"), shown("lo\n")])
+    left(
+        session,
+        HI,
+        Message("assistant", (Text("Hello\n"),), stop="end"),
+        stream=[shown("Hel"), shown("lo\n")],
+    )
     assert len(reopened(session)) == 2
 
 
 def test_text_of_an_answer_with_calls_is_not_doubled(session: store.Session) -> None:
-    left(session, HI, ASKS, stream=[shown("Yes."), {"type": "tool_start", "id": "a", "name": "bash", "input": {}}])
-    assert [message.role for message in reopened(session)] == ["user", "assistant", "tool_result", "tool_result"]
+    left(
+        session,
+        HI,
+        ASKS,
+        stream=[shown("Yes."), {"type": "tool_start", "id": "a", "name": "bash", "input": {}}],
+    )
+    assert [message.role for message in reopened(session)] == [
+        "user",
+        "assistant",
+        "tool_result",
+        "tool_result",
+    ]
 
 
 @pytest.mark.parametrize("seq", [2, "0002"])
@@ -110,7 +134,9 @@ def test_a_saved_answer_without_a_stop_line_is_taken_off_the_front(session: stor
 
 
 def test_an_answer_that_a_hook_changed_is_not_saved_again(session: store.Session) -> None:
-    left(session, HI, Message("assistant", (Text("[redacted]"),), stop="end"), stream=[shown("the key is 123")])
+    left(
+        session, HI, Message("assistant", (Text("[redacted]"),), stop="end"), stream=[shown("the key is 123")]
+    )
     assert len(reopened(session)) == 2
 
 
@@ -119,7 +145,9 @@ def test_an_error_does_not_swallow_what_was_shown(session: store.Session) -> Non
     assert [message.text for message in reopened(session)] == ["hi", "Half"]
 
 
-@pytest.mark.parametrize("events", [[], [shown("Hello"), stopped(2), {"type": "done"}], [shown(" \n")], [{"a": 1}]])
+@pytest.mark.parametrize(
+    "events", [[], [shown("Hello"), stopped(2), {"type": "done"}], [shown(" \n")], [{"a": 1}]]
+)
 def test_a_finished_run_needs_no_repair(session: store.Session, events: list[dict[str, Any]]) -> None:
     left(session, HI, Message("assistant", (Text("Hello"),), stop="end"), stream=events)
     assert len(reopened(session)) == 2
@@ -127,7 +155,9 @@ def test_a_finished_run_needs_no_repair(session: store.Session, events: list[dic
 
 def test_garbage_in_the_stream_is_skipped(session: store.Session) -> None:
     left(session, HI)
-    Path(session.dir, ".stream").write_bytes(b'\xff\n[1]\n{"type":"text","text":3}\n{"type":"text","text":"ok"}\nnull')
+    Path(session.dir, ".stream").write_bytes(
+        b'\xff\n[1]\n{"type":"text","text":3}\n{"type":"text","text":"ok"}\nnull'
+    )
     assert [message.text for message in reopened(session)] == ["hi", "ok"]
 
 
@@ -153,3 +183,15 @@ def test_a_session_that_is_only_read_is_not_changed(session: store.Session) -> N
     before = sorted(os.listdir(session.dir))
     assert len(store.open_session(session.dir, repair=False).messages()) == 2
     assert sorted(os.listdir(session.dir)) == before
+
+
+def test_of_a_long_stream_only_the_end_matters(session: store.Session) -> None:
+    left(session, HI, Message("assistant", (Text("Yes."),)), HI)
+    events = [
+        shown("old " * 50_000),
+        stopped(2),
+        *[shown("x" * 999) for _ in range(200)],
+        shown("é" * 99_999),
+    ]
+    left(session, stream=events, torn="{")
+    assert reopened(session)[-1].text == "x" * 999 * 200 + "é" * 99_999

@@ -20,8 +20,8 @@ def test_an_answer_with_a_call_looks_as_documented() -> None:
         seq=2, at=AT, model="m-1", provider="anthropic", stop="tool_calls", usage=Usage(10, 5),
     )  # fmt: skip
     assert transcript.encode(message) == (
-        "---\nrole: assistant\nseq: 0002\ntimestamp: 2025-01-02T03:04:05+00:00\nmodel: m-1\nprovider: anthropic\n"
-        "stop: tool_calls\ntokens_in: 10\ntokens_out: 5\n---\n"
+        "---\nrole: assistant\nseq: 0002\ntimestamp: 2025-01-02T03:04:05+00:00\n"
+        "model: m-1\nprovider: anthropic\nstop: tool_calls\ntokens_in: 10\ntokens_out: 5\n---\n"
         "```thinking signature=c2ln\nhm\n```\nLet me look.\n\n"
         '```tool_call id=c1 name=bash\n{"command":"ls","n":1180591620717411303424}\n```\n'
     )
@@ -30,7 +30,8 @@ def test_an_answer_with_a_call_looks_as_documented() -> None:
 def test_a_result_looks_as_documented() -> None:
     message = Message("tool_result", (ToolResult("c1", "bash", "a\nb", failed=True),), seq=3, at=AT)
     assert transcript.encode(message) == (
-        f"---\nrole: tool_result\nseq: 0003\ntimestamp: {AT}\ncall_id: c1\ntool: bash\nerror: true\n---\na\nb\n"
+        f"---\nrole: tool_result\nseq: 0003\ntimestamp: {AT}\n"
+        "call_id: c1\ntool: bash\nerror: true\n---\na\nb\n"
     )
 
 
@@ -66,8 +67,14 @@ def read_like_upstream(text: str) -> list[tuple[str, ...]]:
 
 
 def test_the_original_reader_understands_an_ordinary_answer() -> None:
-    parts = (Thinking("first\n\nsecond", "c2ln"), Text("Two\nlines."), ToolCall("c1", "bash", {"command": "ls"}))
-    text = transcript.encode(Message("assistant", (*parts, ToolCall("c2", "read", {})), seq=1, stop="tool_calls"))
+    parts = (
+        Thinking("first\n\nsecond", "c2ln"),
+        Text("Two\nlines."),
+        ToolCall("c1", "bash", {"command": "ls"}),
+    )
+    text = transcript.encode(
+        Message("assistant", (*parts, ToolCall("c2", "read", {})), seq=1, stop="tool_calls")
+    )
     assert read_like_upstream(text) == [
         ("thinking", "c2ln", "first\n\nsecond"),
         ("text", "Two\nlines.\n"),
@@ -78,15 +85,17 @@ def test_the_original_reader_understands_an_ordinary_answer() -> None:
 
 def test_the_original_reader_does_not_take_a_quoted_call_for_a_call() -> None:
     quoted = 'It is written so:\n```tool_call id=x name=bash\n{"command":"rm"}\n```'
-    text = transcript.encode(Message("assistant", (Text(quoted), ToolCall("c1", "t", {})), seq=1, stop="tool_calls"))
+    text = transcript.encode(
+        Message("assistant", (Text(quoted), ToolCall("c1", "t", {})), seq=1, stop="tool_calls")
+    )
     assert [block[0] for block in read_like_upstream(text)] == ["text", "call"]
     assert transcript.decode(text, "0001-assistant.md").text == quoted
 
 
 def test_a_file_of_the_original_project_is_read() -> None:
     text = (
-        "---\nrole: assistant\nseq: 0004\ntimestamp: now\nmodel: m\nprovider: p\nstop: tool_calls\ntokens_in: 3\n"
-        "tokens_out: 0\n---\nLooking.\n\n```tool_call id=toolu_1 name=bash\n"
+        "---\nrole: assistant\nseq: 0004\ntimestamp: now\nmodel: m\nprovider: p\n"
+        "stop: tool_calls\ntokens_in: 3\ntokens_out: 0\n---\nLooking.\n\n```tool_call id=toolu_1 name=bash\n"
         '{"command":"ls"}\n```\n\n'
     )
     message = transcript.decode(text, "0004-assistant.md")
@@ -97,7 +106,9 @@ def test_a_file_of_the_original_project_is_read() -> None:
 def test_calls_are_recognised_only_where_the_model_stopped_for_calls() -> None:
     text = f"---\nrole: assistant\nstop: end\n---\n{FENCE}tool_call id=a name=b\n{{}}\n{FENCE}\n"
     assert transcript.decode(text, "0001-assistant.md").calls == ()
-    assert transcript.decode(text.replace("stop: end\n", ""), "0001-assistant.md").calls == (ToolCall("a", "b", {}),)
+    assert transcript.decode(text.replace("stop: end\n", ""), "0001-assistant.md").calls == (
+        ToolCall("a", "b", {}),
+    )
 
 
 def test_a_fence_that_is_never_closed_is_text() -> None:
@@ -156,7 +167,9 @@ def test_a_message_without_front_matter_or_last_line_end_is_read(text: str) -> N
 
 
 def test_a_text_that_begins_with_a_rule_is_text() -> None:
-    assert transcript.decode("---\nnot a header\n---\nx\n", "0001-user.md").text == "---\nnot a header\n---\nx"
+    assert (
+        transcript.decode("---\nnot a header\n---\nx\n", "0001-user.md").text == "---\nnot a header\n---\nx"
+    )
 
 
 def test_later_rules_belong_to_the_body() -> None:

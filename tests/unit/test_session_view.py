@@ -25,7 +25,10 @@ def test_a_history_that_is_fine_is_passed_on_as_it_is() -> None:
 
 
 def test_results_stand_in_the_order_of_their_calls() -> None:
-    assert valid_view((user("hi"), asks("a", "b"), answer("b"), answer("a")))[2:] == (answer("a"), answer("b"))
+    assert valid_view((user("hi"), asks("a", "b"), answer("b"), answer("a")))[2:] == (
+        answer("a"),
+        answer("b"),
+    )
 
 
 def test_a_missing_result_is_made_up() -> None:
@@ -39,7 +42,9 @@ def test_a_result_without_a_call_becomes_words_of_the_user() -> None:
 
 
 def test_a_call_id_that_occurs_again_is_renamed_with_its_result() -> None:
-    view = valid_view((user("hi"), asks("call_0"), answer("call_0", "1"), asks("call_0"), answer("call_0", "2")))
+    view = valid_view(
+        (user("hi"), asks("call_0"), answer("call_0", "1"), asks("call_0"), answer("call_0", "2"))
+    )
     assert [view[3].calls[0].id, view[4].parts[0]] == ["call_0_2", ToolResult("call_0_2", "bash", "2")]
 
 
@@ -54,13 +59,13 @@ def test_empty_answers_and_broken_off_reasoning_are_left_out() -> None:
 
 
 def test_a_history_without_a_beginning_gets_one() -> None:
-    assert [each.role for each in valid_view((asks("a", seq=5), answer("a", seq=6)))][0] == "user"
+    assert valid_view((asks("a", seq=5), answer("a", seq=6)))[0].role == "user"
 
 
 def test_a_summary_stands_for_what_came_before_the_first_kept_message() -> None:
     history = (
-        user("one", 1), asks("a", seq=2), answer("a", seq=3), user("two", 4), user("summary", 5, compaction="4"),
-        user("three", 6),
+        user("one", 1), asks("a", seq=2), answer("a", seq=3), user("two", 4),
+        user("summary", 5, compaction="4"), user("three", 6),
     )  # fmt: skip
     assert [each.text for each in window(history)] == ["summary", "two", "three"]
 

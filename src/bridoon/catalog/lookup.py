@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from bridoon.catalog.skills import Skill
     from bridoon.catalog.trust import Ask, Trust
     from bridoon.catalog.variants import ProviderConf, Verdict
-    from bridoon.sdk.script import Context
+    from bridoon.sdk.script import Context, Stoppable
 
 T = TypeVar("T")
 
@@ -53,6 +53,8 @@ class Catalog:
         self.home = os.path.abspath(home)
         self.root = os.path.abspath(root)
         self.provider = provider
+        self.cancel: Stoppable | None = None
+        """Stops hooks of the `sources` stage that `refresh` waits for; it raises Cancelled then."""
         self.generation = 0
         """Grows whenever a refresh found something changed."""
         self._protocol = ""
@@ -103,7 +105,9 @@ class Catalog:
 
     def _arrange(self, survey: Survey) -> Arrangement:
         env = {**self.env, "HARNESS_PROVIDER": self.provider}
-        run_hook: RunHook | None = self._run_hook or process_runner(env, self.cwd, self.home, self.root)
+        run_hook: RunHook | None = self._run_hook or process_runner(
+            env, self.cwd, self.home, self.root, self.cancel
+        )
         if env.get("HARNESS_STAGE") == "sources":
             run_hook = None  # this is such a hook, or was started by one: it would be started again for ever
         arrangement = Arrangement(survey, self.provider, self._protocol, run_hook)
@@ -318,9 +322,10 @@ class Catalog:
 
     @property
     def near_misses(self) -> list[NearMiss]:
-        """Drop-ins that nearly work, with the reason."""
+        """Drop-ins that nearly work, with the reason; of tools whose schema is wrong those that `ToolIndex`
+        reported."""
         survey, arrangement = self._there()
-        _ = self.settings, self.confs()
+        _ = self.settings, self.confs(), self.fragments(), self.skills()
         found = [*survey.misses, *(miss for shelf in arrangement.all for miss in shelf.misses)]
         found += [*clashes(arrangement.all), *self._read_misses, *self._reported]
         return list(dict.fromkeys(found))

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bridoon.catalog.shelf import Shelf
 from bridoon.catalog.sources import Executable, NearMiss, colon_list
 from bridoon.catalog.survey import Survey
 from bridoon.errors import BridoonError
+
+if TYPE_CHECKING:
+    from bridoon.sdk.script import Stoppable
 
 STAGE = "hooks.d/sources"
 WALK, SCOPE = "30-walk-dirs", "40-scope-providers"
@@ -121,7 +123,9 @@ def _is_ours(hook: Executable) -> bool:
     return hook.bundled and hook.name in (WALK, SCOPE)
 
 
-def process_runner(env: Mapping[str, str], cwd: str, home: str, root: str) -> RunHook:
+def process_runner(
+    env: Mapping[str, str], cwd: str, home: str, root: str, cancel: Stoppable | None = None
+) -> RunHook:
     """Runs `sources` hooks as processes, or inline when they are bundled. Raises BridoonError naming the
     hook."""
 
@@ -138,9 +142,12 @@ def process_runner(env: Mapping[str, str], cwd: str, home: str, root: str) -> Ru
             from bridoon.proc import inline
             from bridoon.sdk.script import Context
 
-            answer = inline.load(hook.path).run(payload, Context(surroundings))
+            try:
+                answer = inline.load(hook.path).run(payload, Context(surroundings, cancel=cancel))
+            except (SystemExit, Exception) as wrong:
+                raise BridoonError(f"hook {hook.path} failed: {wrong}") from wrong
         else:
-            answer = _spawn(hook, payload, surroundings, cwd)
+            answer = _spawn(hook, payload, surroundings, cwd, cancel)
         if not isinstance(answer, dict):
             raise BridoonError(f"hook {hook.path} printed no JSON object")
         return answer
@@ -148,7 +155,11 @@ def process_runner(env: Mapping[str, str], cwd: str, home: str, root: str) -> Ru
     return run_hook
 
 
-def _spawn(hook: Executable, payload: dict[str, Any], env: dict[str, str], cwd: str) -> Any:
+def _spawn(
+    hook: Executable, payload: dict[str, Any], env: dict[str, str], cwd: str, cancel: Stoppable | None
+) -> Any:
+    import json
+
     from bridoon.proc.environment import child_env
     from bridoon.proc.run import CannotStart, command_for, run
 
@@ -159,6 +170,7 @@ def _spawn(hook: Executable, payload: dict[str, Any], env: dict[str, str], cwd: 
             env=child_env(env, root=env["HARNESS_ROOT"]),
             cwd=cwd if os.path.isdir(cwd) else None,
             timeout=LIMIT,
+            cancel=cancel,
         )
     except CannotStart as wrong:
         raise BridoonError(f"hook {hook.path} cannot start: {wrong}") from None

@@ -7,7 +7,7 @@ import stat
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from bridoon.catalog.files import Watch, decode, entries, exposed, read_file
+from bridoon.catalog.files import TEXT_LIMIT, Watch, decode, entries, exposed, read_file
 from bridoon.catalog.sources import NearMiss, Source, upward
 
 AGENTS = "AGENTS.md"
@@ -107,10 +107,13 @@ class Prompts:
 
     def _add(self, path: str) -> None:
         try:
-            text = decode(read_file(path)).rstrip("\r\n")
+            content = read_file(path, TEXT_LIMIT + 1)
         except OSError as wrong:
             self.misses.append(NearMiss(path, "prompts", f"cannot be read: {wrong.strerror or wrong}"))
             return
+        if len(content) > TEXT_LIMIT:
+            self.misses.append(NearMiss(path, "prompts", f"only its first {TEXT_LIMIT} bytes are used"))
+        text = decode(content[:TEXT_LIMIT]).rstrip("\r\n")
         if text.strip():
             self.found.append(Fragment(path, text))
 

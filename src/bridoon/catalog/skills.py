@@ -1,5 +1,4 @@
-"""Skills: instruction packs that a model loads when a task asks for one. One resolver for catalog and
-tool."""
+"""Skills: instruction packs that a model loads when a task asks for one. One resolver for list and tool."""
 
 from __future__ import annotations
 
@@ -85,40 +84,38 @@ class Skills:
                 yield folder, False
 
     def _of_places(self, outer: bool) -> Iterator[str]:
-        user_home = self._catalog.env.get("HOME", "").rstrip("/")
+        user_home = self._user_home
         walk = list(reversed(upward(self._catalog.cwd)))
-        above = (
-            [place for place in walk if f"{user_home}/".startswith(place.rstrip("/") + "/")]
-            if user_home
-            else []
-        )
-        places = [place for place in walk if place not in above]
-        home = self._catalog.home
+        above = [place for place in walk if user_home and f"{user_home}/".startswith(place.rstrip("/") + "/")]
         if outer:
             places = above if not user_home or user_home in above else [*above, user_home]
-            if home not in [os.path.join(place, HARNESS) for place in (*places, *walk)]:
+            home = self._catalog.home
+            met = os.path.basename(home) == HARNESS and os.path.dirname(home) in (*places, *walk)
+            if not met and self._harness_counts(home):
                 yield os.path.join(home, "skills")
+        else:
+            places = [place for place in walk if place not in above]
         for place in places:
             if self._harness_counts(os.path.join(place, HARNESS)):
                 yield os.path.join(place, HARNESS, "skills")
             if self._fit(os.path.join(place, ".agents")):
                 yield os.path.join(place, ".agents", "skills")
 
+    @property
+    def _user_home(self) -> str:
+        return self._catalog.env.get("HOME", "").rstrip("/")
+
     def _harness_counts(self, path: str) -> bool:
         if any(source.path == path for source in self._catalog.harness_dirs):
             return True
         if any(source.path == path for source in self._catalog.untrusted):
-            if self._watch.look(os.path.join(path, "skills")) is not None:
-                self.misses.append(
-                    NearMiss(os.path.join(path, "skills"), "skills", "not loaded: not trusted (hs trust)")
-                )
+            skills = os.path.join(path, "skills")
+            if self._watch.look(skills) is not None:
+                self._miss(skills, "not loaded: not trusted (hs trust)")
             return False
         # The user's own `.harness` when $HARNESS_HOME is elsewhere and the working directory is not below it.
-        return (
-            path.startswith(self._catalog.env.get("HOME", "") + "/")
-            and self._fit(path)
-            and (self._catalog.trust.allowed(path))
-        )
+        own = bool(self._user_home) and path == os.path.join(self._user_home, HARNESS)
+        return own and self._fit(path) and self._catalog.trust.allowed(path)
 
     # ---- what
 

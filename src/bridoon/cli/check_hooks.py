@@ -63,14 +63,17 @@ def check_hook(file: Executable, bench: Bench) -> Iterator[Finding]:
     gate = is_gate(file)
     sample = {**copy.deepcopy(SAMPLES.get(stage, {})), UNKNOWN: {"kept": True}}
     shot = _shoot(file, bench, sample)
-    yield from _gate(file, sample, shot) if gate else _observer(file, sample, shot)
+    if shot.ms > SLOW and not shot.timed_out:
+        again = _shoot(file, bench, sample)  # a busy machine is not the hook's fault
+        shot = shot._replace(ms=min(shot.ms, again.ms))
+    yield from _gate(file, sample, shot) if gate else _observer(file, shot)
     if shot.obstacle or shot.timed_out:
         return
     if shot.err.strip() and not shot.failed:
         yield Finding(file.path, "note", f"writes to the log: {shot.err.strip().splitlines()[0][:120]!r}")
     if gate:
         yield from _more_of_a_gate(file, bench)
-    elif not shot.failed and SAMPLES.get(stage):
+    elif not shot.failed and SAMPLES.get(stage) and not _drives(shot) and stage != "resolve":
         yield from _empty(file, bench)
     big = _shoot(file, bench, _huge(sample))
     yield from _size(file, shot, big)
@@ -95,7 +98,7 @@ def _shoot(file: Executable, bench: Bench, payload: dict[str, Any] | str) -> Sho
 # ---- observers, and hooks that drive
 
 
-def _observer(file: Executable, sample: dict[str, Any], shot: Shot) -> Iterator[Finding]:
+def _observer(file: Executable, shot: Shot) -> Iterator[Finding]:
     if shot.failed:
         stage = file.kind.removeprefix("hooks.d/")
         yield Finding(file.path, "error", f"{stage} would end in an error: {shot.reason}")
@@ -114,14 +117,18 @@ def _observer(file: Executable, sample: dict[str, Any], shot: Shot) -> Iterator[
             file.path, "error", wrong, "a hook prints one JSON object, and everything else to standard error"
         )
         return
-    drives = answer.get("next_state") is not None and "next_state" not in sample
-    if UNKNOWN not in answer and not drives:
+    if UNKNOWN not in answer and not _drives(shot):
         yield Finding(
             file.path,
             "warning",
             "drops fields that it does not know: what other hooks added is lost",
             "change the object that came in, do not make a new one",
         )
+
+
+def _drives(shot: Shot) -> bool:
+    """Whether the hook says what comes next: it makes a new payload then, out of one that it knows."""
+    return bool(read_answer(shot.out)[0].get("next_state"))
 
 
 def _empty(file: Executable, bench: Bench) -> Iterator[Finding]:

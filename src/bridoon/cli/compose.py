@@ -14,16 +14,16 @@ from bridoon.proc.cancel import Cancel
 
 AskTrust = Callable[[str, list[str]], bool | None]
 
-_catalog: Catalog | None = None
+_catalogs: dict[str, Catalog] = {}
 _asker: AskTrust | None = None
 
 
 def catalog_here(env: Mapping[str, str], cwd: str) -> Catalog:
-    """The catalog of this process's working directory, made once."""
-    global _catalog
-    if _catalog is None:
-        _catalog = catalog_of(env, cwd, ask_trust=_ask_trust)
-    return _catalog
+    """The catalog of a working directory, made once per process."""
+    catalog = _catalogs.get(cwd)
+    if catalog is None:
+        catalog = _catalogs[cwd] = catalog_of(env, cwd, ask_trust=_ask_trust)
+    return catalog
 
 
 @contextmanager

@@ -83,10 +83,9 @@ def all_values(catalog: Catalog, env: Mapping[str, str]) -> list[Value]:
     settings = catalog.settings
     found = [value_of(setting, settings, env) for setting in known.SETTINGS]
     named = {setting.variable for setting in known.EVERYTHING}
-    found += [value_of(setting, settings, env) for setting in known.PROVIDER_VARIABLES]
     found += [value for value in _keys_in_use(catalog) if value.name not in named]
-    found += [value_of(each, settings, env) for each in known.OTHER_VARIABLES if each.variable in os.environ]
-    return found
+    variables = (*known.PROVIDER_VARIABLES, *known.OTHER_VARIABLES)
+    return found + [value_of(each, settings, env) for each in variables if os.environ.get(each.variable)]
 
 
 def _keys_in_use(catalog: Catalog) -> list[Value]:

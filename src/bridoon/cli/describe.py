@@ -22,6 +22,9 @@ AT_ONCE = 8
 """Programs that are asked at the same time."""
 
 _ONLY_AST = 0x400  # ast.PyCF_ONLY_AST, without importing ast: 4 ms
+_ASIDE = re.compile(r"$|-\*-|(en)?coding[:=]|vim?:|shellcheck\b|type:|ruff:|pylint:|SPDX|Copyright")
+"""How comments begin that are for tools, not for people."""
+
 _DECORATORS = ("hook", "tool", "command", "provider")
 
 
@@ -96,19 +99,17 @@ def comment(text: str) -> str:
     """The first comment line under the `#!` line of a script, else the docstring of a Python file."""
     lines = text.split("\n", 12)
     for line in lines[1:] if lines[0].startswith("#!") else lines:
-        found = re.match(r"\s*#+\s?(\S.*)", line)
-        if found and "coding" not in found[1][:12] and not found[1].startswith(("shellcheck", "!/")):
-            return found[1].strip()
-        quoted = re.match(r'\s*[rR]?"""(.+?)(?:"""|$)', line)
-        if quoted:
-            return quoted[1].strip()
-        if line.strip():
-            return ""
+        said = re.match(r'\s*(?:#+\s*(?P<comment>.*)|[rR]?"""(?P<quoted>.*?)(?:"""|$))', line)
+        if said is None:
+            if line.strip():
+                break
+        elif not _ASIDE.match(words := (said["comment"] or said["quoted"] or "").strip()):
+            return words
     return ""
 
 
 def _ask_all(asked: list[Executable], env: Mapping[str, str], found: dict[str, str]) -> None:
-    """Ask several programs at a time; Ctrl-C ends them all."""
+    """Ask several programs at a time."""
     import threading
 
     from bridoon.proc.cancel import Cancel
@@ -130,7 +131,7 @@ def _ask_all(asked: list[Executable], env: Mapping[str, str], found: dict[str, s
     try:
         for thread in threads:
             thread.join()
-    except KeyboardInterrupt:
+    except BaseException:  # Ctrl-C, or a signal: nothing that was started stays
         cancel.set()
         for thread in threads:
             thread.join(1.0)

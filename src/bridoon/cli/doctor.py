@@ -13,6 +13,7 @@ from bridoon.cli.compose import catalog_here
 from bridoon.cli.declare import read
 from bridoon.cli.providing import Chosen, Provider, chosen, survey
 from bridoon.cli.show import clean, put, put_json, tilde
+from bridoon.cli.stopping import stop_at_once
 
 Env = Mapping[str, str]
 
@@ -138,6 +139,7 @@ def main(argv: list[str], env: Env) -> int:
     given = read(declared.DOCTOR, argv)
     if given is None:
         return 0
+    stop_at_once()
     look = Examination(catalog_here(env, os.getcwd()))
     sections = [
         ("this machine", examined(PLACE, env)),

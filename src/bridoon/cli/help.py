@@ -11,6 +11,7 @@ from bridoon.cli.compose import catalog_here
 from bridoon.cli.declare import columns, group_help, help_text, read
 from bridoon.cli.describe import describe
 from bridoon.cli.show import clean, did_you_mean, put, tilde
+from bridoon.cli.stopping import stop_at_once
 from bridoon.errors import NotFound
 
 USAGE = """\
@@ -27,6 +28,7 @@ def main(argv: list[str], env: Mapping[str, str]) -> int:
     given = read(declared.HELP, argv)
     if given is None:
         return 0
+    stop_at_once()
     catalog = catalog_here(env, os.getcwd())
     if given.words:
         return _about(" ".join(given.words), catalog, env)

@@ -1,4 +1,4 @@
-"""Every setting and environment variable that we know, declared once for config and help."""
+"""Every setting and environment variable that we know, declared once for config, help and doctor."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from typing import NamedTuple
 
 
 class Setting(NamedTuple):
-    """Something that a user can set. It has a key in `settings.conf`, a variable, or both."""
+    """Something that a user can set: by a key in `settings.conf`, a variable, or both."""
 
-    about: str
-    key: str = ""
-    variable: str = ""
-    default: str = ""
+    key: str
+    variable: str
+    default: str
     """Its value when nothing sets it; in brackets when that is not a fixed value."""
-    secret: bool = False
+    about: str
     choices: tuple[str, ...] = ()
+    secret: bool = False
 
     @property
     def name(self) -> str:
@@ -22,106 +22,75 @@ class Setting(NamedTuple):
         return self.key or self.variable
 
 
+MODES = ("auto", "ask", "read-only")
+EFFORTS = ("off", "low", "medium", "high", "max")
+STREAM = ("auto", "always", "never")
+
 SETTINGS = (
-    Setting("provider or variant to talk to", "provider", "HARNESS_PROVIDER", "(the first that is ready)"),
-    Setting("model, by the provider's name for it", "model", "HARNESS_MODEL", "(the provider's)"),
-    Setting(
-        "which tools run without asking",
-        "permissions",
-        "HARNESS_PERMISSIONS",
-        "auto; ask in the REPL",
-        choices=("auto", "ask", "read-only"),
-    ),
-    Setting("calls of the model in one run", "", "HARNESS_MAX_TURNS", "100"),
-    Setting(
-        "how hard the model thinks",
-        "thinking",
-        "HARNESS_THINKING",
-        "(the provider's)",
-        choices=("off", "low", "medium", "high", "max"),
-    ),
-    Setting(
-        "what a refused call does to the run",
-        "on_refuse",
-        "HARNESS_ON_REFUSE",
-        "continue",
-        choices=("continue", "stop"),
-    ),
-    Setting("seconds that a gate may take", "gate_timeout", "HARNESS_GATE_TIMEOUT", "60; 3600 at a terminal"),
-    Setting("seconds that any other hook may take", "", "HARNESS_HOOK_TIMEOUT", "60"),
-    Setting("seconds that a tool may take", "", "HARNESS_TOOL_TIMEOUT", "600; 120 for bash"),
-    Setting("characters of a tool's result that the model sees", "", "HARNESS_TOOL_OUTPUT_LIMIT", "100000"),
-    Setting("lines of a file that read_file shows", "", "HARNESS_READ_LIMIT", "2000"),
-    Setting("seconds without a byte before an answer is given up", "", "HARNESS_IDLE_TIMEOUT", "120"),
-    Setting(
-        "whether answers are streamed", "", "HARNESS_STREAM", "auto", choices=("auto", "always", "never")
-    ),
-    Setting(
-        "tokens that the model's window holds", "context", "HARNESS_CONTEXT", "(the variant's, else 128000)"
-    ),
-    Setting("summarise older turns when the window fills", "compaction", "", "on", choices=("on", "off")),
-    Setting("share of the window at which that begins", "compact_at", "", "0.8"),
-    Setting("share of the window that is kept as it is", "compact_keep", "", "0.25"),
-    Setting("how deep agents may start agents", "", "HARNESS_MAX_DEPTH", "2"),
-    Setting("`keep` leaves background processes alive at the end", "", "HARNESS_BACKGROUND", "(ended)"),
-    Setting("1 lets every checkout run its code", "", "HARNESS_TRUST", "(asks)"),
-    Setting("your own harness directory", "", "HARNESS_HOME", "~/.harness"),
-    Setting(
-        "where sessions are kept",
-        "",
-        "HARNESS_SESSIONS",
-        "(the nearest .harness/sessions, else in HARNESS_HOME)",
-    ),
-    Setting("where notes go", "", "HARNESS_LOG", "/dev/stderr"),
-    Setting("the installed files", "", "HARNESS_ROOT", "(this installation)"),
-    Setting("the script of the provider `scripted`", "", "BRIDOON_SCRIPT", ""),
+    Setting("provider", "HARNESS_PROVIDER", "(the first that is ready)", "provider or variant to talk to"),
+    Setting("model", "HARNESS_MODEL", "(the provider's)", "model, by the provider's name for it"),
+    Setting("permissions", "HARNESS_PERMISSIONS", "auto; ask in the REPL", "which tools run unasked", MODES),
+    Setting("", "HARNESS_MAX_TURNS", "100", "calls of the model in one run"),
+    Setting("thinking", "HARNESS_THINKING", "(the provider's)", "how hard the model thinks", EFFORTS),
+    Setting("on_refuse", "HARNESS_ON_REFUSE", "continue", "what a refusal does", ("continue", "stop")),
+    Setting("gate_timeout", "HARNESS_GATE_TIMEOUT", "60; 3600 at a terminal", "seconds that a gate may take"),
+    Setting("", "HARNESS_HOOK_TIMEOUT", "60", "seconds that any other hook may take"),
+    Setting("", "HARNESS_TOOL_TIMEOUT", "600; 120 for bash", "seconds that a tool may take"),
+    Setting("", "HARNESS_TOOL_OUTPUT_LIMIT", "100000", "characters of a result that the model sees"),
+    Setting("", "HARNESS_READ_LIMIT", "2000", "lines of a file that read_file shows"),
+    Setting("idle_timeout", "HARNESS_IDLE_TIMEOUT", "120", "seconds without a byte that end an answer"),
+    Setting("stream", "HARNESS_STREAM", "auto", "whether answers are streamed", STREAM),
+    Setting("cache", "HARNESS_CACHE", "auto", "whether prompt-cache marks are sent", STREAM),
+    Setting("openai_api", "OPENAI_API", "chat", "which of OpenAI's APIs is spoken", ("chat", "responses")),
+    Setting("context", "HARNESS_CONTEXT", "(the variant's, else 128000)", "tokens that the window holds"),
+    Setting("compaction", "", "on", "summarise older turns when the window fills", ("on", "off")),
+    Setting("compact_at", "", "0.8", "share of the window at which that begins"),
+    Setting("compact_keep", "", "0.25", "share of the window that is kept as it is"),
+    Setting("", "HARNESS_MAX_DEPTH", "2", "how deep agents may start agents"),
+    Setting("", "HARNESS_BACKGROUND", "(ended)", "`keep` leaves background processes alive at the end"),
+    Setting("", "HARNESS_TRUST", "(asks)", "1 lets every checkout run its code"),
+    Setting("", "HARNESS_HOME", "~/.harness", "your own harness directory"),
+    Setting("", "HARNESS_SESSIONS", "(the nearest .harness/sessions, else the home's)", "where sessions are"),
+    Setting("", "HARNESS_LOG", "/dev/stderr", "where notes go"),
+    Setting("", "HARNESS_ROOT", "(this installation)", "the installed files"),
+    Setting("script", "BRIDOON_SCRIPT", "", "the script of the provider `scripted`"),
+    Setting("local_model", "HARNESS_LOCAL_MODEL", "", "the GGUF file of the provider `local`"),
 )
 
 PROVIDER_VARIABLES = (
-    Setting("key for Anthropic", "", "ANTHROPIC_API_KEY", secret=True),
-    Setting("endpoint of the Messages API", "", "ANTHROPIC_API_URL", "https://api.anthropic.com/v1/messages"),
-    Setting("tokens of an answer", "", "ANTHROPIC_MAX_TOKENS", "(the provider's)"),
-    Setting("key for OpenAI", "", "OPENAI_API_KEY", secret=True),
-    Setting(
-        "endpoint of Chat Completions; beats OPENAI_BASE_URL",
-        "",
-        "OPENAI_API_URL",
-        "https://api.openai.com/v1/chat/completions",
-    ),
-    Setting("base URL of an OpenAI-compatible service", "", "OPENAI_BASE_URL"),
-    Setting("tokens of an answer", "", "OPENAI_MAX_TOKENS", "(the provider's)"),
+    Setting("", "ANTHROPIC_API_KEY", "", "key for Anthropic", secret=True),
+    Setting("", "ANTHROPIC_AUTH_HEADER", "", "a whole header instead of the key", secret=True),
+    Setting("", "ANTHROPIC_API_URL", "", "endpoint of the Messages API"),
+    Setting("", "ANTHROPIC_BASE_URL", "", "the same without /v1/messages"),
+    Setting("", "ANTHROPIC_MAX_TOKENS", "", "tokens of an answer"),
+    Setting("", "ANTHROPIC_API_VERSION", "", "version of the API"),
+    Setting("", "ANTHROPIC_BETA", "", "value of the anthropic-beta header"),
+    Setting("", "OPENAI_API_KEY", "", "key for OpenAI", secret=True),
+    Setting("", "OPENAI_API_URL", "", "endpoint; beats OPENAI_BASE_URL"),
+    Setting("", "OPENAI_BASE_URL", "", "the same without /chat/completions"),
+    Setting("", "OPENAI_MAX_TOKENS", "", "tokens of an answer"),
+    Setting("", "HARNESS_LOCAL_CONTEXT", "", "window of the provider `local`"),
+    Setting("", "HARNESS_LOCAL_MAX_TOKENS", "", "tokens of an answer of the provider `local`"),
 )
+"""What providers read besides; `hs help` leaves these to `hs config` and the documents."""
 
 OTHER_VARIABLES = (
-    Setting("proxy for https", "", "HTTPS_PROXY"),
-    Setting("proxy for http", "", "HTTP_PROXY"),
-    Setting("hosts that are reached without a proxy", "", "NO_PROXY"),
-    Setting("file with certificates to trust", "", "SSL_CERT_FILE"),
-    Setting("any value: no colours", "", "NO_COLOR"),
+    Setting("", "HTTPS_PROXY", "", "proxy for https"),
+    Setting("", "HTTP_PROXY", "", "proxy for http"),
+    Setting("", "ALL_PROXY", "", "proxy for both"),
+    Setting("", "NO_PROXY", "", "hosts that are reached without a proxy"),
+    Setting("", "SSL_CERT_FILE", "", "file with certificates to trust"),
+    Setting("", "SSL_CERT_DIR", "", "directory with certificates to trust"),
+    Setting("", "NO_COLOR", "", "any value: no colours"),
 )
 
 INTERNAL = frozenset(
-    f"HARNESS_{name}"
-    for name in (
-        "VERSION",
-        "PYTHON",
-        "SOURCES",
-        "SESSION",
-        "CWD",
-        "STAGE",
-        "TOOL_FIFO",
-        "TOOL_STATUS",
-        "OUTPUT_FILE",
-        "CALL_ID",
-        "CALL",
-        "OWNER",
-        "DEPTH",
-        "PARENT_SESSION",
-        "RUN_ID",
-        "LOOP_RUN_ID",
-        "AUTH_PROVIDER",
-        "AGENT_SESSION_ROOT",
-    )
+    {
+        *("HARNESS_VERSION", "HARNESS_PYTHON", "HARNESS_SOURCES", "HARNESS_SESSION", "HARNESS_CWD"),
+        *("HARNESS_STAGE", "HARNESS_TOOL_FIFO", "HARNESS_TOOL_STATUS", "HARNESS_OUTPUT_FILE"),
+        *("HARNESS_CALL_ID", "HARNESS_CALL", "HARNESS_OWNER", "HARNESS_DEPTH", "HARNESS_PARENT_SESSION"),
+        *("HARNESS_RUN_ID", "HARNESS_LOOP_RUN_ID", "HARNESS_AUTH_PROVIDER", "HARNESS_CHECK"),
+    }
 )
 """Variables that the harness sets for what it starts. Nobody sets them by hand."""
 

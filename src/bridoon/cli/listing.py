@@ -16,15 +16,17 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from bridoon.catalog.files import decode, read_file
+from bridoon.catalog.files import Watch, decode, read_file
 from bridoon.catalog.lookup import Catalog, Executable, NearMiss
 from bridoon.catalog.shelf import STAGES
+from bridoon.catalog.skills import Skill, Skills
 from bridoon.cli import declared
 from bridoon.cli.compose import catalog_here
 from bridoon.cli.declare import read
 from bridoon.cli.describe import comment, describe, first_sentence
 from bridoon.cli.describe import declared as declared_in
 from bridoon.cli.show import clean, did_you_mean, put, put_json
+from bridoon.cli.stopping import stop_at_once
 from bridoon.errors import NotFound
 
 
@@ -59,7 +61,8 @@ def tools(argv: list[str], env: Mapping[str, str]) -> int:
     given = read(declared.TOOLS, argv)
     if given is None:
         return 0
-    catalog = catalog_here(env, os.getcwd())
+    stop_at_once()
+    catalog = _catalog(env)
     index = tool_index(catalog, env)
     problems = [(str(path), str(reason)) for path, reason in index.problems]
     everything = catalog.entries("tools")
@@ -83,6 +86,15 @@ def tools(argv: list[str], env: Mapping[str, str]) -> int:
     return show(listing, given.has("--json"))
 
 
+def _catalog(env: Mapping[str, str]) -> Catalog:
+    """The catalog here, without the sources of providers other than the one that is configured, if one is."""
+    catalog = catalog_here(env, os.getcwd())
+    provider = env.get("HARNESS_PROVIDER") or catalog.settings.get("provider")
+    if provider:
+        catalog.choose(provider)
+    return catalog
+
+
 def tool_index(catalog: Catalog, env: Mapping[str, str]) -> Any:
     """The tools as the model would be told of them: each one's `--schema` is asked."""
     from bridoon.loop import executor
@@ -101,16 +113,13 @@ def hooks(argv: list[str], env: Mapping[str, str]) -> int:
     given = read(declared.HOOKS, argv)
     if given is None:
         return 0
-    catalog = catalog_here(env, os.getcwd())
-    provider = env.get("HARNESS_PROVIDER") or catalog.settings.get("provider")
-    if provider:
-        catalog.choose(provider)
+    catalog = _catalog(env)
     found = [*STAGES, *(stage for stage in catalog.stages() if stage not in STAGES)]
     kinds: set[str] = set()
     if given.words:
         stage = given.words[0]
-        kinds = {f"hooks.d/{stage}"}
-        if stage not in found and not any(miss.kind in kinds for miss in catalog.near_misses):
+        kinds = {f"hooks.d/{stage}", "hooks.d"}
+        if stage not in found and not any(miss.kind == f"hooks.d/{stage}" for miss in catalog.near_misses):
             raise NotFound(f"unknown stage '{clean(stage)}'", did_you_mean(stage, found))
         found = [stage]
     entries = [entry for stage in found for entry in _stage(catalog, stage)]
@@ -180,12 +189,25 @@ def skills(argv: list[str], env: Mapping[str, str]) -> int:
     if given is None:
         return 0
     catalog = catalog_here(env, os.getcwd())
-    entries = [
-        Entry(name, skill.path, " ".join(skill.description.split()), *_origin(catalog, skill.path))
-        for name, skill in catalog.skills().items()
-    ]
-    listing = Listing("skills", entries, [], _misses(catalog, {"skills"}), empty="(no skills)")
+    chosen = catalog.skills()
+    entries = []
+    for each in _EverySkill(catalog, Watch()).everything():
+        winner = chosen.get(each.name)
+        active = winner is None or winner.path == each.path
+        note = "" if winner is None or active else f"overridden by {winner.path}"
+        about = " ".join(each.description.split())
+        scope, pack = _origin(catalog, each.path)
+        entries.append(Entry(each.name, each.path, about, scope, pack, active=active, note=note))
+    listing = Listing("skills", _ordered(entries), [], _misses(catalog, {"skills"}), empty="(no skills)")
     return show(listing, given.has("--json"))
+
+
+class _EverySkill(Skills):
+    """Skills with those that others hide."""
+
+    def everything(self) -> list[Skill]:
+        """All skills, lowest place first."""
+        return [skill for folder, bundled in self._folders() for skill in self._read_folder(folder, bundled)]
 
 
 def _origin(catalog: Catalog, path: str) -> tuple[str, str]:

@@ -14,6 +14,7 @@ from bridoon.cli.compose import catalog_here, say
 from bridoon.cli.declare import read
 from bridoon.cli.providing import Chosen, Provider, chosen, survey
 from bridoon.cli.show import clean, did_you_mean, put, put_json
+from bridoon.cli.stopping import stop_at_once
 from bridoon.errors import BridoonError, Cancelled, NotFound, ProviderError
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ def models(argv: list[str], env: Mapping[str, str]) -> int:
     given = read(declared.MODELS, argv)
     if given is None:
         return 0
+    stop_at_once()
     catalog = catalog_here(env, os.getcwd())
     found = survey(catalog, env)
     use = chosen(catalog, env)
@@ -121,7 +123,7 @@ def _endpoint(
     surroundings = {**env, **prepared.env, "HARNESS_SOURCES": catalog.sources_variable}
     if not prepared.provider.bundled:
         return None, surroundings
-    context = Context(surroundings, log=catalog.alarm)
+    context = Context(surroundings, log=lambda text: say(f"harness: {clean(text)}"))
     if prepared.provider.name == "anthropic":
         from bridoon.providers import anthropic_api
 

@@ -11,6 +11,7 @@ from bridoon.cli.compose import catalog_here
 from bridoon.cli.declare import Given, read
 from bridoon.cli.listing import tool_index
 from bridoon.cli.show import clean, did_you_mean, put, put_json
+from bridoon.cli.stopping import stop_at_once
 from bridoon.errors import NotFound
 from bridoon.toolkit import permissions as policy
 from bridoon.toolkit.permissions import Policy, Verdict
@@ -23,6 +24,7 @@ def permissions(argv: list[str], env: Mapping[str, str]) -> int:
         return 0
     if given.has("--permissions"):
         env = {**env, "HARNESS_PERMISSIONS": given.value("--permissions")}
+    stop_at_once()
     catalog = catalog_here(env, os.getcwd())
     if given.words:
         return _about_call(given, catalog, env)
@@ -57,7 +59,9 @@ def verdict_on(tool: str, argument: str, catalog: Catalog, env: Mapping[str, str
     index = tool_index(catalog, env)
     found, spec = index.by_name(tool), index.spec(tool)
     if found is None or spec is None:
-        raise NotFound(f"no tool is called {clean(tool)!r}", did_you_mean(tool, [each["name"] for each in index.specs]))
+        raise NotFound(
+            f"no tool is called {clean(tool)!r}", did_you_mean(tool, [each["name"] for each in index.specs])
+        )
     # As the bundled gate has it: only a bundled tool is believed when it says that it just reads.
     reads = (spec.get("annotations") or {}).get("readOnlyHint") is True
     call = policy.call_like(tool, argument, os.getcwd(), env.get("HOME") or os.path.expanduser("~"))

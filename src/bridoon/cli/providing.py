@@ -12,6 +12,7 @@ from bridoon.cli import declared
 from bridoon.cli.compose import catalog_here
 from bridoon.cli.declare import read
 from bridoon.cli.show import clean, mask, put, put_json
+from bridoon.cli.stopping import stop_at_once
 from bridoon.errors import BridoonError, HookFailed, NoProvider
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ def providers(argv: list[str], env: Env) -> int:
     given = read(declared.PROVIDERS, argv)
     if given is None:
         return 0
+    stop_at_once()
     catalog = catalog_here(env, os.getcwd())
     found = survey(catalog, env)
     misses = [miss for miss in catalog.near_misses if miss.kind in ("providers", "conf", "source")]
@@ -92,18 +94,21 @@ def providers(argv: list[str], env: Env) -> int:
 
 def survey(catalog: Catalog, env: Env) -> list[Provider]:
     """Every provider and variant by name, without a network. An executable hides a variant of its name."""
+    from bridoon.cli.describe import describe
     from bridoon.providers.select import stored_credentials
 
     stored = stored_credentials(catalog)
     programs = {each.name: each for each in catalog.entries("providers", unscoped=True)}
     variants = {conf.name: conf for conf in catalog.confs() if conf.name not in programs}
-    found = [_program(each, catalog, env, stored) for each in programs.values()]
+    about = describe(programs.values(), env)
+    found = [
+        _program(each, catalog, env, stored)._replace(about=about[each.path]) for each in programs.values()
+    ]
     found += [_variant(conf, programs, catalog, env, stored) for conf in variants.values()]
     return sorted(found, key=lambda each: os.fsencode(each.name))
 
 
 def _program(each: Executable, catalog: Catalog, env: Env, stored: Credentials) -> Provider:
-    from bridoon.cli.describe import describe
     from bridoon.providers import detect
     from bridoon.providers.select import KEYS
 
@@ -126,7 +131,7 @@ def _program(each: Executable, catalog: Catalog, env: Env, stored: Credentials) 
         each.name,
         model,
         "",
-        describe([each], env)[each.path],
+        "",
         bool(why),
         why or problem,
         key,
@@ -181,7 +186,7 @@ def _key(variable: str, name: str, env: Env, stored: Credentials) -> tuple[str, 
     if variable and env.get(variable):
         return mask(env[variable].strip()), f"environment: {variable}"
     entries = stored.get(name)
-    return (entries[0].masked, entries[0].path) if entries else ("", "")
+    return (mask(entries[0].key), entries[0].path) if entries and entries[0].key else ("", "")
 
 
 def chosen(catalog: Catalog, env: Env) -> Chosen:

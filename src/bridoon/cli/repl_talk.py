@@ -20,13 +20,15 @@ from bridoon.loop import begin
 from bridoon.loop.compact import size
 from bridoon.loop.follow import Outcome
 from bridoon.loop.run import Run
+from bridoon.proc import children
 from bridoon.proc.cancel import Cancel
 
 AGAIN = 2.0
 """Seconds within which a second Ctrl-C at an idle prompt leaves."""
 
-LAST_WORDS = 3.0
-"""Seconds that something at work is given to end when the user leaves."""
+LAST_WORDS = 2.5
+IMPATIENCE = 0.3
+"""Seconds that something at work is given to end when the user leaves; after a second Ctrl-C."""
 
 
 class Work:
@@ -51,6 +53,7 @@ class Repl:
         self._waiting: deque[str] = deque()
         self._interrupted_at = 0.0
         self._leaving = False
+        self._impatient = False
 
     @property
     def busy(self) -> bool:
@@ -90,6 +93,7 @@ class Repl:
             again = self._work.cancel.is_set
             self._work.cancel.set(signal.SIGINT)
             if again:
+                self._impatient = True
                 self.leave(128 + signal.SIGINT)
             return
         now = time.monotonic()
@@ -123,12 +127,20 @@ class Repl:
         self.screen.leave(code)
 
     def close(self) -> None:
-        """Wait for what is being worked on to end, not for long. Called when the screen has ended."""
+        """See what is being worked on to its end, for about four seconds at most; then nobody waits for it.
+
+        Called when the screen has ended.
+        """
         self._leaving = True
-        if self._work is not None and self._work.thread is not None:
-            if not self._work.cancel.is_set:
-                self._work.cancel.set(signal.SIGINT)
-            self._work.thread.join(LAST_WORDS)
+        work = self._work
+        if work is None or work.thread is None:
+            return
+        if not work.cancel.is_set:
+            work.cancel.set(signal.SIGINT)
+        work.thread.join(IMPATIENCE if self._impatient else LAST_WORDS)
+        if work.thread.is_alive():
+            children.end_all(grace=0.2)
+            work.thread.join(LAST_WORDS / 2)
 
     # ---- what is shown
 

@@ -45,7 +45,7 @@ def squeeze(text: str, width: int) -> str:
 def put(text: str = "") -> None:
     """One line on standard output. What the stream's encoding lacks is replaced.
 
-    Raises BrokenPipeError when nobody reads any more, BridoonError when the output cannot be written otherwise.
+    Raises BrokenPipeError when nobody reads any more, BridoonError when the disk is full.
     """
     out = sys.stdout
     if out is None:

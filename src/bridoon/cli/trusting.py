@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from bridoon.catalog.files import exposed
 from bridoon.catalog.lookup import Catalog
 from bridoon.catalog.sources import HARNESS
-from bridoon.catalog.trust import GRANTED, REVOKED, Record, listing
+from bridoon.catalog.trust import GRANTED, REVOKED, listing
 from bridoon.cli import declared
 from bridoon.cli.compose import catalog_here, say
 from bridoon.cli.declare import Given, read
@@ -105,7 +105,7 @@ def _harness_dir(word: str) -> str:
 def _recorded(word: str, catalog: Catalog) -> str:
     """The path of a record that a word means, whether or not the directory still has its usual name."""
     path = os.path.abspath(word)
-    known = {record.path for record in records(catalog)}
+    known = {record.path for record in catalog.trust.records()}
     return next((each for each in (path, os.path.join(path, HARNESS)) if os.path.realpath(each) in known), "")
 
 
@@ -115,15 +115,8 @@ def _refuse_home(directories: list[str], catalog: Catalog) -> None:
             raise UsageError(f"{clean(each)} is HARNESS_HOME: it is your own and always takes part")
 
 
-def records(catalog: Catalog) -> list[Record]:
-    """What is recorded, oldest first."""
-    from bridoon.catalog.trust import _read_records
-
-    return list(_read_records(os.path.join(catalog.home, "trusted")).values())
-
-
 def _show_records(catalog: Catalog, as_json: bool) -> int:
-    found = records(catalog)
+    found = catalog.trust.records()
     untrusted = [source.path for source in catalog.untrusted]
     waiting = [path for path in untrusted if catalog.trust.state(path) != REVOKED]
     if as_json:

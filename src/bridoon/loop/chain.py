@@ -32,6 +32,7 @@ def run_stage(run: Run, stage: str, payload: Payload) -> Payload:
 
     Raises HookFailed for the first hook that exits non-zero, crashes or prints what is not a JSON object.
     """
+    given = dict(payload)
     carried = _carried(payload) if stage == "receive" else {}
     context_payload = payload
     added: Payload = {}
@@ -45,7 +46,7 @@ def run_stage(run: Run, stage: str, payload: Payload) -> Payload:
             if not _fresh(run, hook, stage):
                 raise
             _skip(run, hook, failed)
-            continue
+            return run_stage(run, stage, given)  # from the beginning: the model is told in the system prompt
         for key, value in added.items():
             if context_payload.get(key) == value:
                 del context_payload[key]

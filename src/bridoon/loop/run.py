@@ -57,7 +57,7 @@ class Run:
         grants: list[Any] | None = None,
     ) -> None:
         self.catalog = catalog
-        self.cancel = cancel
+        self.cancel = catalog.cancel = cancel
         self.front = front or Front()
         self.parent = parent
         self.env = dict(env)

@@ -25,7 +25,8 @@ class Capture:
     def __init__(self, memory: int = MEMORY_LIMIT, spill: str = "", spill_limit: int = SPILL_LIMIT) -> None:
         self.total = 0
         """Bytes fed so far."""
-        self._head_size = int(memory * HEAD_SHARE)
+        # So that a quarter of `memory` in characters of any length has its share of both.
+        self._head_size = 4 * int(memory // 4 * HEAD_SHARE)
         self._tail_size = memory - self._head_size
         self._head, self._tail = bytearray(), bytearray()
         self._file = _SpillFile(spill, spill_limit)

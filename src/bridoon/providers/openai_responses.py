@@ -244,9 +244,9 @@ class Reader:
     def close(self) -> list[dict[str, Any]]:
         """What to show at the end: calls that only the last event holds."""
         lines = [{"type": kind, "text": rest} for kind, half in self._halves.items() if (rest := half.end())]
-        if self.complete and not self._items:
-            listed = self._response.get("output")
-            for index, each in enumerate(listed if isinstance(listed, list) else []):
+        listed = self._response.get("output")
+        for index, each in enumerate(listed if isinstance(listed, list) else []):
+            if index not in self._items:
                 lines += self._item(index, dict(table(each)))
         return lines
 

@@ -8,10 +8,9 @@ import time
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from bridoon.errors import BridoonError, NotFound, SessionBusy, UsageError
-from bridoon.session import conf as codec
-from bridoon.session import files, transcript
-from bridoon.session.store import Session, check_id, create_with, open_session
+from bridoon.errors import BridoonError, NotFound, UsageError
+from bridoon.session import transcript
+from bridoon.session.store import Session, check_id, create_with
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _HEAD = 4096
@@ -120,29 +119,13 @@ def remove(session: Session) -> None:
             shutil.rmtree(away)
         except OSError as wrong:
             raise BridoonError(f"cannot remove session {session.id}: {wrong.strerror}") from wrong
+    _sweep(os.path.dirname(session.dir))
 
 
 def older_than(roots: str | Sequence[str], age: str, now: float | None = None) -> list[Entry]:
     """Sessions that have not changed for `age`, e.g. `30d`; oldest first."""
     limit = (time.time() if now is None else now) - parse_age(age)
     return [entry for entry in reversed(list_sessions(roots)) if entry.changed < limit]
-
-
-def remove_older_than(
-    roots: str | Sequence[str], age: str, now: float | None = None
-) -> tuple[list[str], list[str]]:
-    """Delete old sessions; returns the ids of those that are gone, and of those that were busy."""
-    for root in _unique(roots):
-        _sweep(root)
-    gone: list[str] = []
-    busy: list[str] = []
-    for entry in older_than(roots, age, now):
-        try:
-            remove(open_session(entry.dir, repair=False))
-            gone.append(entry.id)
-        except SessionBusy:
-            busy.append(entry.id)
-    return gone, busy
 
 
 def _sweep(root: str) -> None:
@@ -212,8 +195,3 @@ def _copy(source: str, target: str, limit: int) -> None:
         number = re.match(r"[0-9]{1,15}", name)
         if not (number and int(number[0]) > limit) and os.path.isfile(os.path.join(source, name)):
             shutil.copy2(os.path.join(source, name), os.path.join(target, name))
-
-
-def conf_of(entry: Entry) -> dict[str, str]:
-    """The configuration of a listed session."""
-    return codec.decode(files.read(os.path.join(entry.dir, "session.conf")) or b"")

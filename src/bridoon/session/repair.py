@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -51,21 +53,22 @@ def close_open_calls(session: Session, reason: str) -> tuple[Message, ...]:
 
 def save_shown(session: Session) -> Message | None:
     """Save what `.stream` shows of an answer that was never saved, as a message with stop `cancelled`."""
-    events = files.read(f"{session.dir}/.stream") or b""
-    parts = unsaved(events, session.messages())
+    path = f"{session.dir}/.stream"
+    parts = unsaved(_backwards(path), session.messages())
     if not parts:
         return None
     saved = session.append(
         Message("assistant", tuple(parts), model=session.model, provider=session.provider, stop="cancelled")
     )
     line = json.dumps({"type": "stop", "reason": "cancelled", "seq": saved.seq}).encode() + b"\n"
-    with open(f"{session.dir}/.stream", "ab") as stream:  # so that nobody saves it again
-        stream.write(line if events.endswith(b"\n") else b"\n" + line)
+    torn = next(_backwards(path), b"") != b""
+    with open(path, "ab") as stream:  # so that nobody saves it again
+        stream.write(b"\n" + line if torn else line)
     return saved
 
 
-def unsaved(events: bytes, messages: tuple[Message, ...]) -> list[Part]:
-    """What the lines of a `.stream` show after the last saved message, without what a message holds already.
+def unsaved(events: Iterable[bytes], messages: tuple[Message, ...]) -> list[Part]:
+    """What the lines of a `.stream`, last line first, show that no message holds.
 
     A kill between saving a message and its `stop` line leaves text that was shown and is saved: messages that
     came after the last `stop` or `tool_done` line are taken off the front of the text.
@@ -85,11 +88,11 @@ def unsaved(events: bytes, messages: tuple[Message, ...]) -> list[Part]:
     return [Thinking(text) if kind == "thinking" else Text(text) for kind, text in runs if text.strip()]
 
 
-def _tail(events: bytes) -> tuple[int | None, list[tuple[str, str]]]:
+def _tail(events: Iterable[bytes]) -> tuple[int | None, list[tuple[str, str]]]:
     """The last message that the lines call saved, and the runs of text and thinking after it."""
     deltas: list[tuple[str, str]] = []
     after = None
-    for line in reversed(events.split(b"\n")):
+    for line in events:
         event = _event(line)
         kind, text = event.get("type"), event.get("text")
         if kind in ("stop", "tool_done"):
@@ -103,6 +106,23 @@ def _tail(events: bytes) -> tuple[int | None, list[tuple[str, str]]]:
         for kind, group in groupby(reversed(deltas), key=lambda each: each[0])
     ]
     return after, [(kind, "".join(texts)) for kind, texts in runs]
+
+
+def _backwards(path: str) -> Iterator[bytes]:
+    """The lines of a file, last one first; only as much is read as is asked for. No file has no lines."""
+    try:
+        file = open(path, "rb")  # noqa: SIM115 - closed below
+    except FileNotFoundError:
+        return
+    with file:
+        at, block, rest = file.seek(0, os.SEEK_END), 1 << 16, b""
+        while at:
+            size = min(block, at)
+            at = file.seek(at - size)
+            rest, *lines = (file.read(size) + rest).split(b"\n")
+            yield from reversed(lines)
+            block *= 2
+        yield rest
 
 
 def _event(line: bytes) -> dict[str, Any]:

@@ -112,7 +112,10 @@ def _about(message: Message) -> dict[str, str]:
     }
     if message.usage is not None:
         cached = any(message.usage[2:])
-        found.update((key, str(count)) for key, count in zip(_TOKENS[: 4 if cached else 2], message.usage, strict=False))
+        found.update(
+            (key, str(count))
+            for key, count in zip(_TOKENS[: 4 if cached else 2], message.usage, strict=False)
+        )
     errors = {call.id: call.error for call in message.calls if call.error} if always else {}
     if errors:
         found["call_errors"] = _C1.sub(lambda odd: f"\\u{ord(odd[0]):04x}", exact.dump(errors))
