@@ -159,6 +159,24 @@ def test_the_exit_code_of_other_code_s_child_is_not_taken() -> None:
     assert other.wait() == 42
 
 
+def test_a_system_without_proc_still_ends_groups_and_lists_them(home: Path) -> None:
+    source = """
+import os, sys
+from bridoon.proc import children, table
+table.LINUX = False
+from bridoon.proc.run import run
+env = {"PATH": os.environ["PATH"], "HARNESS_HOME": sys.argv[1]}
+left = run(["bash", "-c", "sleep 300 >/dev/null & echo $!"], env=env, keep_background=True)
+stopped = run(["bash", "-c", "sleep 300 & echo $!; sleep 300"], env=env, timeout=0.5, grace=0.2)
+print(left.background, [job.call == left.call for job in children.jobs()], stopped.timed_out)
+print(children.end_all(grace=0.2), children.jobs(), children.sweep_stale(sys.argv[1]))
+print(left.stdout.text(), stopped.stdout.text())
+"""
+    first, second, *words = python(source, str(home), env=clean()).stdout.split("\n")
+    assert (first, second) == ("1 [True] True", "True [] 0")
+    assert not any(alive(int(pid)) for pid in " ".join(words).split())
+
+
 # ---- records
 
 

@@ -142,7 +142,7 @@ signal.signal(signal.SIGALRM, interrupt)
 for number in range(20):
     try:
         signal.setitimer(signal.ITIMER_REAL, 0.0002 * (number + 1))
-        run(["bash", "-c", "setsid sleep 300 & sleep 300"], env={"PATH": os.environ["PATH"]}, timeout=5, grace=0.2)
+        run(["bash", "-c", "setsid sleep 300 & sleep 300"], env=dict(os.environ), timeout=5, grace=0.2)
     except KeyboardInterrupt:
         pass
 children.reap_orphans()

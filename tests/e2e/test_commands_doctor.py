@@ -147,10 +147,8 @@ def test_a_provider_that_does_not_exist_makes_it_fail(project: Project) -> None:
 
 def test_what_a_killed_run_left_behind_is_ended(project: Project) -> None:
     project.tool("linger", "echo started > started; exec sleep 300")
-    process = project.start(
-        "-p", "scripted", "--json", "--", "go",
-        env={"BRIDOON_SCRIPT": project.script([{"calls": [{"name": "linger", "input": {}}]}, {"say": "done"}])},  # noqa: E501
-    )  # fmt: skip
+    script = project.script([{"calls": [{"name": "linger", "input": {}}]}, {"say": "done"}])
+    process = project.start("-p", "scripted", "--json", "--", "go", env={"BRIDOON_SCRIPT": script})
     assert process.stdout is not None
     for line in process.stdout:
         if b"tool_start" in line:

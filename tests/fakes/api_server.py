@@ -306,8 +306,9 @@ def _serve(
     number: int,
     released: threading.Event,
 ) -> None:
-    sock.settimeout(0.05)
+    sock.settimeout(5)
     with contextlib.suppress(OSError), contextlib.closing(wrap(sock) if wrap else sock) as wire:
+        wire.settimeout(0.05)
         wire.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         peer = Peer(wire, released)
         buffer = b""

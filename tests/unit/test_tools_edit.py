@@ -49,7 +49,7 @@ def test_every_type_of_edit_says_what_it_did(file: Path) -> None:
         {"type": "append_file", "content": "end"},
         {"type": "prepend_file", "content": "start"},
     )
-    assert file.read_text("utf-8").split() == ["start", "one", "after", "two", "three", "before", "four", "end"]
+    assert file.read_text("utf-8") == "start\none\nafter\ntwo\nthree\nbefore\nfour\nend\n"
     assert result.content.split("\n")[1:5] == [
         "  - appended after line 1",
         "  - prepended before line 4",

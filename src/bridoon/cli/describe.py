@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 LIMIT = 5.0
 """Seconds that `--describe` may take."""
 
+GIVE_UP = 2.0
+"""Seconds to wait for programs to be ended when the listing is interrupted."""
+
 AT_ONCE = 8
 """Programs that are asked at the same time."""
 
@@ -116,25 +119,30 @@ def _ask_all(asked: list[Executable], env: Mapping[str, str], found: dict[str, s
 
     cancel = Cancel()
     queue = list(reversed(asked))
+    # Not `Thread.join`: interrupted by an exception, it takes the thread for finished (bpo-45274).
+    answered = threading.Semaphore(0)
 
     def work() -> None:
-        while queue:
-            try:
+        try:
+            while not cancel.is_set:
                 one = queue.pop()
-            except IndexError:
-                return
-            found[one.path] = _ask(one, env, cancel)
+                found[one.path] = _ask(one, env, cancel)
+        except IndexError:
+            pass
+        finally:
+            answered.release()
 
-    threads = [threading.Thread(target=work, daemon=True) for _ in range(min(AT_ONCE, len(asked)))]
-    for thread in threads:
-        thread.start()
+    at_work = min(AT_ONCE, len(asked))
+    for _ in range(at_work):
+        threading.Thread(target=work, daemon=True).start()
     try:
-        for thread in threads:
-            thread.join()
+        while at_work:
+            answered.acquire()
+            at_work -= 1
     except BaseException:  # Ctrl-C, or a signal: nothing that was started stays
         cancel.set()
-        for thread in threads:
-            thread.join(1.0)
+        for _ in range(at_work):
+            answered.acquire(timeout=GIVE_UP)
         raise
 
 

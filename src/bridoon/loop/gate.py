@@ -109,9 +109,17 @@ def _pass_gates(run: Run, gates: list[tuple[Executable, bool, str]], payload: Pa
         try:
             payload = _pass(run, hook, stage, payload, new)
         except HookFailed as failed:
-            failed.refused = call
+            failed.refused, failed.message = call, _reason(hook, failed)
             raise
     return payload
+
+
+def _reason(hook: Executable, failed: HookFailed) -> str:
+    """What the model and the user are told about a refusal: who refused, and its last words."""
+    words = failed.stderr.strip().splitlines()[-1:] if failed.code not in (0, 124, 126) else []
+    if hook.bundled or not words:
+        return f"refused by hook {hook.name}: {failed.message}"
+    return f"refused by hook {hook.name} (exit {failed.code}): {words[0]}"
 
 
 def _pass(run: Run, hook: Executable, stage: str, payload: Payload, new: bool) -> Payload:

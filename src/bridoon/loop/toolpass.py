@@ -75,9 +75,8 @@ def show_error(payload: dict[str, Any], context: Context) -> dict[str, Any]:
         return payload  # an earlier hook of this stage has recovered
     message = str(payload.get("error") or f"a hook failed (see {context.env.get('HARNESS_LOG', 'the log')})")
     if isinstance(refused, dict):
-        text = f"refused: {message}"
-        run.emit(ToolOutput(tool_text(refused["name"], refused.get("input") or {}, text, True), refused["id"]))
-        _save(run, ToolResult(refused["id"], refused["name"], text, True), 0.0)
+        run.emit(ToolOutput(tool_text(refused["name"], refused.get("input") or {}, message, True), refused["id"]))
+        _save(run, ToolResult(refused["id"], refused["name"], message, True), 0.0)
         policy = run.env.get("HARNESS_ON_REFUSE") or run.settings.get("on_refuse", "continue")
         if policy != "stop":
             return _onward(payload)

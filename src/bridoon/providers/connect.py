@@ -1,4 +1,4 @@
-"""Opens a connection: look-up, TCP, the proxy's tunnel, TLS. A cancel ends each step, as does one time limit."""
+"""Opens a connection: look-up, TCP, the proxy's tunnel, TLS. A cancel or one time limit ends every step."""
 
 from __future__ import annotations
 
@@ -132,34 +132,32 @@ def connect(
     address: Address, proxy: Address | None, env: Mapping[str, str], cancel: Stoppable | None
 ) -> Wire:
     """A connection to `address`, through `proxy` if there is one. Raises ProviderError of kind `network`."""
+    # Reading the certificates takes a while: before the server begins to wait for us.
+    context = _context(env) if address.scheme == "https" else None
     deadline = time.monotonic() + CONNECT_LIMIT
     via = proxy or address
     try:
         wire = Wire(_tcp(via, cancel, deadline), cancel)
-    except TimeoutError:
-        raise ProviderError(f"{via.origin} does not answer within {CONNECT_LIMIT:.0f} s", "network") from None
     except OSError as wrong:
-        way = f"the proxy {via.origin}" if proxy else via.origin
-        raise ProviderError(f"cannot connect to {way}: {wrong.strerror or wrong}", "network") from None
+        raise _no_way(f"the proxy {via.origin}" if proxy else via.origin, wrong) from None
     try:
-        if address.scheme == "https":
+        if context is not None:
             if proxy is not None:
                 _tunnel(wire, address, proxy, deadline)
-            wire.secure(_context(env), address.host, deadline)
-    except TimeoutError:
-        wire.close()
-        raise ProviderError(
-            f"{address.origin} does not answer within {CONNECT_LIMIT:.0f} s", "network"
-        ) from None
+            wire.secure(context, address.host, deadline)
     except OSError as wrong:
         wire.close()
-        raise ProviderError(
-            f"cannot connect to {address.origin}: {wrong.strerror or wrong}", "network"
-        ) from None
+        raise _no_way(address.origin, wrong) from None
     except BaseException:
         wire.close()
         raise
     return wire
+
+
+def _no_way(where: str, wrong: OSError) -> ProviderError:
+    if isinstance(wrong, TimeoutError):
+        return ProviderError(f"{where} does not answer within {CONNECT_LIMIT:.0f} s", "network")
+    return ProviderError(f"cannot connect to {where}: {wrong.strerror or wrong}", "network")
 
 
 def _tcp(via: Address, cancel: Stoppable | None, deadline: float) -> socket.socket:
