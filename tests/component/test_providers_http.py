@@ -68,8 +68,9 @@ def test_the_calls_of_a_run_share_a_connection_though_no_stream_is_read_to_its_e
     for _ in range(3):
         api.say("hello")
     context = Watched({"OPENAI_API_URL": api.chat_url, "OPENAI_API_KEY": KEY})
-    for _ in range(3):
+    for count in range(3):
         openai_api.call(payload(protocol="openai"), context)
+        api.wait_for(count + 1)
     http.pool().close()
     assert {request.connection for request in api.requests} == {1}
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from typing import Any
 
 import pytest
 from project import Project, call
 
 
-def _check(project: Project, *words: str) -> tuple[int, list[dict[str, Any]]]:
-    result = project.run("check", "--json", *words)
+def _check(
+    project: Project, *words: str, env: dict[str, str] | None = None
+) -> tuple[int, list[dict[str, Any]]]:
+    result = project.run("check", "--json", *words, env=env)
     assert result.stdout, result
     return result.code, json.loads(result.stdout)["findings"]
 
@@ -219,3 +222,16 @@ def test_what_check_calls_good_works(project: Project) -> None:
     project.tool("greet", "echo hello")
     assert project.run("check").code == 0
     assert project.say(calls=[call("greet")]).results == ["hello"]
+
+
+def test_nothing_of_a_checkout_runs_until_it_is_trusted(project: Project) -> None:
+    path = project.drop("tools/theirs", f"# --describe --schema --exec\ntouch {project.dir}/ran")
+    for words in (["init", "-q"], ["add", "."]):
+        subprocess.run(["git", *words], cwd=project.dir, env=project.env, check=True)
+    for words in ([], [str(path)], [str(project.harness)]):
+        code, findings = _check(project, *words)
+        assert code == 1
+        assert "it came with a checkout" in _texts(findings, "error")
+    assert not (project.dir / "ran").exists()
+    assert _check(project, str(path), env={"HARNESS_TRUST": "1"})[0] == 1
+    assert (project.dir / "ran").exists()

@@ -84,3 +84,12 @@ def test_the_description_of_each_bundled_command_is_the_one_that_it_declares(pro
     for name in OURS:
         about = declared.SESSION_ABOUT if name == "session" else declared.COMMANDS[name].about
         assert f"{name} {about}" in shown, name
+
+
+@pytest.mark.parametrize("words", [["tools", "please", "fix"], ["session", "state", "is", "lost"]])
+def test_a_message_that_begins_like_a_command_is_told_how_to_reach_the_agent(
+    project: Project, words: list[str]
+) -> None:
+    result = project.run(*words)
+    assert result.code == 2
+    assert f"for a message: hs -- {' '.join(words)}" in result.stderr

@@ -115,8 +115,10 @@ class Api:
         self.models: list[str] = ["gpt-fake"]
         self.closed = threading.Event()
         """Set when a client closed its connection."""
+        self.answered = 0
+        """Answers that were sent to their end."""
         self._queue: list[Answer] = []
-        self._lock = threading.Lock()
+        self._lock = threading.Condition()
 
     anthropic_url = property(lambda self: f"{self.url}/v1/messages")
     chat_url = property(lambda self: f"{self.url}/v1/chat/completions")
@@ -168,6 +170,14 @@ class Api:
             else:
                 answer = self._queue.pop(0) if self._queue else said(Said("ok"))
         answer(peer, request)
+        with self._lock:
+            self.answered += 1
+            self._lock.notify_all()
+
+    def wait_for(self, count: int) -> None:
+        """Wait until so many answers were sent."""
+        with self._lock:
+            assert self._lock.wait_for(lambda: self.answered >= count, 5)
 
 
 def problems(request: Received) -> list[str]:

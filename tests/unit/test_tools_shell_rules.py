@@ -20,7 +20,7 @@ GIT = [Pattern.parse("git status*"), Pattern.parse("echo *"), Pattern.parse("mak
         "git  status\t--short 2>&1",
         "echo 'a; rm -rf /' \"b && c\" d\\;e",
         'echo $HOME "${USER}" *.py ~ $?',
-        "( git status; make ) >/dev/null",
+        "( git status; make )",
         "if git status; then echo yes; else echo no; fi",
         "! git status # look first",
         "git status 2>/dev/null",
@@ -28,7 +28,7 @@ GIT = [Pattern.parse("git status*"), Pattern.parse("echo *"), Pattern.parse("mak
     ],
 )
 def test_a_command_line_is_allowed_when_every_command_in_it_is(command: str) -> None:
-    assert allows(GIT, command) is (command != "( git status; make ) >/dev/null")
+    assert allows(GIT, command)
 
 
 @pytest.mark.parametrize(
@@ -106,6 +106,7 @@ def test_a_command_line_is_allowed_when_every_command_in_it_is(command: str) -> 
         "git\u00a0status",
         "git status\x0bx",
         ">/dev/null do",
+        "( git status ) >/dev/null",
     ],
 )
 def test_whatever_else_a_command_line_holds_is_not_allowed(command: str) -> None:
@@ -159,17 +160,19 @@ def test_a_pattern_covers_what_it_says(pattern: str, command: str) -> None:
 
 
 REMOVES = [
-    "rm -rf x", "rm", "/bin/rm x", "\\rm x", "'rm' x", 'r""m x', "$'\\x72m' x", "r\\\nm x", "{rm,-rf,x}", "/bin/r? x",
-    "ls; rm x", "ls && rm x", "ls | rm x", "ls & rm x", "ls\nrm x", "(rm x)", "{ rm x; }", "! rm x", "f() { rm x; }",
-    "if true; then rm x; fi", "while rm x; do :; done", "for i in 1; do rm x; done", "case a in a) rm x;; esac",
-    "function f { rm x; }", "X=1 rm x", "2>/dev/null rm x", ">out rm x", "{fd}>x rm x", "time rm x", "coproc rm x",
-    "echo $(rm x)", "echo `rm x`", 'echo "$(rm x)"', 'echo "`rm x`"', "cat <(rm x)", "echo ${X:-$(rm x)}",
-    "X=rm; $X y", "rm$IFS-rf$IFS/", "${Q:-rm} x", "r$(true)m x", "r${z}m x", "r$@m x",
-    "bash -c 'rm x'", 'sh -c "rm x"', "bash -c \"bash -c 'rm x'\"", "bash <<< 'rm x'", "bash <<< rm", "echo rm x | sh",
-    "sh <<EOF\nrm x\nEOF", "cat <<EOF\ndon't\nEOF\nrm x", "# don't\nrm x", "eval rm x", "eval 'rm x'", "trap 'rm x' EXIT",
-    "alias q=rm", "alias q='rm x'", "env A=1 rm x", "env -S 'rm x'", "timeout -k 3 5 rm x", "nohup rm x", "nice -n 5 rm x",
-    "sudo -u me rm x", "sudo nice timeout 5 rm x", "command rm x", "builtin rm x", "exec -a n rm x", "ls | xargs -n1 rm",
-    "xargs -I{} sh -c 'rm {}'", "find . -exec rm {} \\;", "find . -execdir /bin/rm {} +", "ssh host rm x", "busybox rm x",
+    "rm -rf x", "rm", "/bin/rm x", "\\rm x", "'rm' x", 'r""m x', "$'\\x72m' x", "r\\\nm x", "{rm,-rf,x}",
+    "/bin/r? x", "ls; rm x", "ls && rm x", "ls | rm x", "ls & rm x", "ls\nrm x", "(rm x)", "{ rm x; }",
+    "! rm x", "f() { rm x; }", "if true; then rm x; fi", "while rm x; do :; done",
+    "for i in 1; do rm x; done", "case a in a) rm x;; esac", "function f { rm x; }", "X=1 rm x",
+    "2>/dev/null rm x", ">out rm x", "{fd}>x rm x", "time rm x", "coproc rm x", "echo $(rm x)",
+    "echo `rm x`", 'echo "$(rm x)"', 'echo "`rm x`"', "cat <(rm x)", "echo ${X:-$(rm x)}", "X=rm; $X y",
+    "rm$IFS-rf$IFS/", "${Q:-rm} x", "r$(true)m x", "r${z}m x", "r$@m x", "bash -c 'rm x'", 'sh -c "rm x"',
+    "bash -c \"bash -c 'rm x'\"", "bash <<< 'rm x'", "bash <<< rm", "echo rm x | sh", "sh <<EOF\nrm x\nEOF",
+    "cat <<EOF\ndon't\nEOF\nrm x", "# don't\nrm x", "eval rm x", "eval 'rm x'", "trap 'rm x' EXIT",
+    "alias q=rm", "alias q='rm x'", "env A=1 rm x", "env -S 'rm x'", "timeout -k 3 5 rm x", "nohup rm x",
+    "nice -n 5 rm x", "sudo -u me rm x", "sudo nice timeout 5 rm x", "command rm x", "builtin rm x",
+    "exec -a n rm x", "ls | xargs -n1 rm", "xargs -I{} sh -c 'rm {}'", "find . -exec rm {} \\;",
+    "find . -execdir /bin/rm {} +", "ssh host rm x", "busybox rm x",
 ]  # fmt: skip
 
 

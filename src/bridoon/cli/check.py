@@ -222,6 +222,7 @@ def _check(
     from bridoon.cli import check_files, check_hooks, check_programs
 
     static = list(check_files.check_file(file, catalog.env.get("PATH", os.defpath)))
+    static += _closed(file.path, catalog)
     yield from static
     if any(finding.level == "error" for finding in static):
         return
@@ -235,6 +236,20 @@ def _check(
             yield from check_programs.check_provider(file, place)
         case _:
             yield from check_hooks.check_hook(file, place)
+
+
+def _closed(path: str, catalog: Catalog) -> list[Finding]:
+    """A finding when the file lies in a directory whose code may not run; asking changes no record."""
+    from bridoon.catalog.trust import GRANTED, OWN, came_with_checkout
+
+    head, mark, _ = path.rpartition("/.harness/")
+    harness = f"{head}/.harness"
+    if not mark or harness == catalog.home or catalog.env.get("HARNESS_TRUST") == "1":
+        return []
+    state = catalog.trust.state(harness)
+    if state in (GRANTED, OWN) or not (state or came_with_checkout(harness, catalog.env)):
+        return []
+    return [Finding(path, "error", "not run: it came with a checkout", f"hs trust {harness}")]
 
 
 def _check_text(target: Target, catalog: Catalog) -> Iterator[Finding]:

@@ -114,7 +114,6 @@ def bench(env: Mapping[str, str]) -> Iterator[Bench]:
             "HARNESS_PROVIDER": "scripted",  # a hook of `send` that calls the provider calls nobody
             "HARNESS_MODEL": "script",
             "BRIDOON_SCRIPT": "",
-            "HARNESS_CHECK": "1",
         }
         yield Bench(place, session.dir, {**env, **known}, cancel)
     finally:

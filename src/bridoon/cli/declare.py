@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import NamedTuple
 
-from bridoon.cli.show import did_you_mean, put
+from bridoon.cli.show import clean, did_you_mean, put
 from bridoon.errors import UsageError
 
 
@@ -118,7 +118,13 @@ def _count(command: Command, words: list[str]) -> None:
         raise UsageError(f"usage: {usage}", f"hs {command.name} --help says more")
     if command.most is not None and len(words) > command.most:
         extra = words[command.most]
-        raise UsageError(f"hs {command.name}: unexpected {extra!r}", f"usage: {command.usage}")
+        hint = f"usage: {command.usage}\n  {_as_message(command.name, words)}"
+        raise UsageError(f"hs {command.name}: unexpected {extra!r}", hint)
+
+
+def _as_message(name: str, words: list[str]) -> str:
+    """How to say words to the agent that begin like a command."""
+    return f"for a message: hs -- {name} {clean(' '.join(words))}"
 
 
 def sub_command(
@@ -133,7 +139,8 @@ def sub_command(
     first = words[0] if named else default
     if first not in known:
         what = f"unknown {parent} command: {first}" if first else f"usage: harness {parent} {'|'.join(known)}"
-        raise UsageError(what, did_you_mean(first, known))
+        hint = did_you_mean(first, known)
+        raise UsageError(what, f"{hint}\n  {_as_message(parent, words)}" if len(words) > 1 else hint)
     return known[first], words[1:] if named else words
 
 

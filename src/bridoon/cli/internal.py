@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -171,6 +172,8 @@ def loop(directory: str, env: Mapping[str, str]) -> int:
 
     cancel = Cancel()
     stop_on_signals(cancel)
+    # A killed process group, and the shell in it that passes the signal on: two TERMs that mean one.
+    signal.signal(signal.SIGTERM, lambda signum, frame: cancel.set(signum))
     children.sweep_stale(env["HARNESS_HOME"])
     front = Logged(cancel)
     run = front.run = Run(None, catalog_here(env, os.getcwd()), env, cancel=cancel, front=front)

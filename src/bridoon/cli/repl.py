@@ -135,7 +135,7 @@ def _arguments(conversation: Conversation) -> dict[str, Arguments]:
         return [(each.id, history.title(each, 50)) for each in conversation.others()[:20]]
 
     return {
-        "/model": lambda: [(name, "provider") for name in conversation.providers()],
+        "/model": lambda: [(name, "provider") for name in conversation.providers(fresh=False)],
         "/permissions": lambda: [(mode, "") for mode in MODES],
         "/resume": sessions,
     }

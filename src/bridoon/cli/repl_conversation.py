@@ -32,6 +32,7 @@ class Conversation:
         self.cwd = cwd
         self.catalog = catalog_here(env, cwd)
         self.grants: list[Any] = []
+        self._providers: list[str] = []
         self._session: Session | None = None
         if not env.get("HARNESS_PERMISSIONS") and not self.catalog.settings.get("permissions"):
             self.env["HARNESS_PERMISSIONS"] = MODE
@@ -116,10 +117,13 @@ class Conversation:
         finally:
             run.close()
 
-    def providers(self) -> list[str]:
-        """The names of all providers and variants."""
-        known = {each.name for each in self.catalog.entries("providers", unscoped=True)}
-        return sorted(known | {conf.name for conf in self.catalog.confs()})
+    def providers(self, *, fresh: bool = True) -> list[str]:
+        """The names of all providers and variants. Not `fresh`: as they were when this was asked last."""
+        if fresh or not self._providers:
+            self.catalog.refresh()
+            known = {each.name for each in self.catalog.entries("providers", unscoped=True)}
+            self._providers = sorted(known | {conf.name for conf in self.catalog.confs()})
+        return self._providers
 
     def others(self) -> list[history.Entry]:
         """The other sessions of this place, newest first."""

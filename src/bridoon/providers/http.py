@@ -6,7 +6,9 @@ every run.
 
 from __future__ import annotations
 
+import select
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
@@ -22,6 +24,9 @@ IDLE_LIMIT = 120.0
 
 BODY_LIMIT = 256 << 20
 """Bytes of one answer."""
+
+SETTLE = 0.02
+"""Seconds that the rest of an answer may take which nobody waits for."""
 
 KEEP = 4
 """Connections that are kept per host."""
@@ -246,11 +251,21 @@ def _head(request: Request, address: Address, proxy: Address | None) -> bytes:
 
 
 def _quiet(wire: Wire, parser: http1.Response) -> bool:
-    """Whether a kept connection is open and its last answer complete. Never waits."""
+    """Whether a kept connection is open and its last answer complete.
+
+    The end of an answer is often a packet of its own: it is given a moment, since a new connection takes longer.
+    """
+    deadline = time.monotonic() + SETTLE
     while True:
         data = wire.peek()
+        if data is None and parser.done:
+            return parser.keep_alive
         if data is None:
-            return parser.done and parser.keep_alive
+            try:
+                wire.wait(select.POLLIN, deadline)
+            except TimeoutError:
+                return False
+            continue
         if not data or parser.done:
             return False
         try:

@@ -13,6 +13,7 @@ from typing import Any
 from bridoon.errors import BridoonError
 from bridoon.model.message import Image, Message
 from bridoon.session import exact, files, images, transcript
+from bridoon.session.flush import Flusher
 from bridoon.session.view import View
 
 RECENT = 4
@@ -60,6 +61,7 @@ class Messages:
         self._all: tuple[Message, ...] | None = None
         self._generation = 0
         self._unsynced: list[str] = []
+        self._flusher = Flusher()
         self._view = View()
 
     def view(self) -> tuple[Message, ...]:
@@ -120,12 +122,15 @@ class Messages:
         """Wait until everything that anybody added since the last call is on the disk."""
         with self._mutex:
             self._look()
-            paths, self._unsynced = self._unsynced, []
+            self._flush()
         try:
-            for path in dict.fromkeys([*paths, *map(os.path.dirname, paths)]):
-                files.flush(path)
+            self._flusher.wait()
         except OSError as wrong:
             raise BridoonError(f"cannot save {self._dir} to the disk: {wrong.strerror}") from wrong
+
+    def _flush(self) -> None:
+        paths, self._unsynced = self._unsynced, []
+        self._flusher.start(paths)
 
     def _look(self) -> None:
         """Bring the list of files up to date, if the folder changed."""
@@ -248,6 +253,7 @@ class Messages:
         if self._all is not None:
             self._all += (message,)
         self._unsynced.append(f"{self._folder}/{name}")
+        self._flush()  # in the background: whoever calls `sync` waits for what is left
         return message
 
     def _beside(self, path: str, data: bytes) -> None:

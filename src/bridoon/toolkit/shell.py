@@ -20,7 +20,7 @@ TIME_LIMIT = 120.0
 ARGUMENT_LIMIT = 100_000
 """Bytes of a command that are passed as an argument; Linux takes 128 KiB in one."""
 
-GRACE = 5.0
+GRACE = 2.0
 """Seconds between TERM and KILL when the time is over."""
 
 OURS = ("HARNESS_OUTPUT_FILE", "HARNESS_TOOL_STATUS", "HARNESS_CALL_ID")

@@ -65,6 +65,7 @@ class Line:
         self._posted: list[Callable[[], object]] = []
         self._loop: asyncio.AbstractEventLoop | None = None
         self._timer: asyncio.TimerHandle | None = None
+        self._asked = False
         self._drawn = 0.0
         self._lent = 0
         self._question: tuple[Reply[str], list[str], Document] | None = None
@@ -89,7 +90,9 @@ class Line:
         self.above(text.rstrip("\n"))
 
     def refresh(self) -> None:
-        self.post(self._soon)
+        if not self._asked:
+            self._asked = True
+            self.post(self._soon)
 
     def post(self, work: Callable[[], object]) -> None:
         with self._lock:
@@ -119,7 +122,7 @@ class Line:
             self._timer = self._loop.call_later(wait, self._draw)
 
     def _draw(self) -> None:
-        self._timer = None
+        self._timer, self._asked = None, False
         self._drawn = time.monotonic()
         if self._lent or not self._app.is_running or self._app.is_done:
             return
