@@ -55,16 +55,15 @@ class Place:
             command_for(GATE, marked=True), input=json.dumps(payload).encode(), env=env, cwd=self.dir,
             capture_output=True, timeout=20, check=False, start_new_session=True,
         )  # fmt: skip
+        reason, answer = "pass", None
         try:
             answer = inline.load(GATE).run(payload, self.context(env))
         except SystemExit as refusal:
-            assert done.returncode == 1
-            assert done.stdout == b""
-            assert done.stderr.decode().rstrip("\n") == str(refusal.code)
-            return str(refusal.code)
-        assert done.returncode == 0
-        assert json.loads(done.stdout) == answer == payload
-        return "pass"
+            reason = str(refusal.code)
+        assert (done.returncode, done.stderr.decode().rstrip("\n")) == ((0, "") if answer else (1, reason))
+        assert answer == (json.loads(done.stdout) if done.stdout else None)
+        assert answer in (None, payload)
+        return reason
 
     def context(self, env: dict[str, str]) -> Context:
         return Context(env, run=run_of(Context(env)))
@@ -145,8 +144,8 @@ def test_awk_gives_the_same_anchors(tmp_path: Path, awk: str) -> None:
 
     def run(*options: str) -> subprocess.CompletedProcess[bytes]:
         return subprocess.run(
-            [*words, *options, "-f", str(AWK), str(tmp_path / "a")], env={"PATH": os.environ["PATH"], "LC_ALL": "C"},
-            capture_output=True, timeout=20, check=False,
+            [*words, *options, "-f", str(AWK), str(tmp_path / "a")], capture_output=True, timeout=20, check=False,
+            env={"PATH": os.environ["PATH"], "LC_ALL": "C"},
         )  # fmt: skip
 
     expected = [show(number, line.encode()) for number, line in enumerate(lines, 1)]
@@ -168,7 +167,8 @@ def test_awk_gives_the_same_anchors(tmp_path: Path, awk: str) -> None:
 def test_the_tools_need_nothing_slow_to_tell_their_schemas() -> None:
     code = (
         "import sys; from bridoon.proc import inline\n"
-        f"for name in ('bash', 'read_file', 'write_file', 'edit_file'): inline.load({str(TOOLS)!r} + '/' + name)\n"
+        f"for name in ('bash', 'read_file', 'write_file', 'edit_file'):\n"
+        f"    inline.load({str(TOOLS)!r} + '/' + name)\n"
         "print(*sorted(sys.modules))"
     )
     loaded = subprocess.run(

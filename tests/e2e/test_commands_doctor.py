@@ -9,6 +9,7 @@ import subprocess
 import time
 from typing import Any
 
+from fakes.api_server import api_server
 from project import Project, Result
 
 KEY = "gsk_0123456789abcdefghijkl"
@@ -113,10 +114,11 @@ def test_a_credential_file_that_others_can_read_is_pointed_out(project: Project)
     assert "can be read by others: chmod 600" in project.run("doctor", env=READY).stdout
 
 
-def test_it_works_when_the_home_is_a_file(project: Project) -> None:
+def test_it_works_when_the_home_is_a_file_and_no_session_could_be_kept(project: Project) -> None:
     blocked = project.file("blocked", "")
     result = project.run("doctor", "--json", env={**READY, "HARNESS_HOME": str(blocked)})
-    assert result.code == 0
+    assert result.code == 1
+    assert said(result, "hs would use")["level"] == "ok"
     assert said(result, "home")["level"] == "bad"
     assert said(result, "home")["text"].endswith("not a directory")
 
@@ -160,3 +162,13 @@ def test_what_a_killed_run_left_behind_is_ended(project: Project) -> None:
     process.communicate(timeout=10)
     result = project.run("doctor", "--json", env=READY)
     assert said(result, "processes")["text"].endswith("ended now")
+
+
+def test_a_model_server_on_this_machine_is_found_and_would_be_used(project: Project) -> None:
+    with api_server() as api:
+        api.models = ["tiny-1"]
+        project.provider("ollama.conf", f"protocol=openai\nurl={api.chat_url}\n")
+        result = project.run("doctor")
+    assert result.code == 0
+    assert f"ollama           a model server answers at {api.url}: tiny-1" in result.stdout
+    assert "hs would use     ollama, model tiny-1" in result.stdout

@@ -39,15 +39,16 @@ def check_skill(directory: str) -> Iterator[Finding]:
     except ValueError as wrong:
         yield Finding(path, "error", f"bad front matter: {wrong}")
         return
-    for key in ("name", "description"):
-        if not head.get(key, "").strip():
+    words = {key: str(head.get(key, "")).strip() for key in ("name", "description")}
+    for key, value in words.items():
+        if not value:
             yield Finding(
                 path,
                 "error",
                 f"no {key} in the front matter: it cannot be loaded",
                 f"a line `{key}: ...` between two --- lines at the top",
             )
-    name, about = head.get("name", "").strip(), " ".join(head.get("description", "").split())
+    name, about = words["name"], " ".join(words["description"].split())
     if name and name != os.path.basename(directory):
         yield Finding(path, "note", f"its name is {name!r}, its folder {os.path.basename(directory)!r}")
     if len(about) > DESCRIPTION:

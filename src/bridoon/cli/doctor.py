@@ -147,11 +147,22 @@ def main(argv: list[str], env: Env) -> int:
         ("near misses", examined((look.near_misses,), env)),
         ("providers", examined((look.credentials, look.providers, look.choice), env)),
     ]
+    use = _able(look.use, [finding for _, findings in sections for finding in findings])
     if given.has("--json"):
-        put_json(_as_json(sections, look.use))
+        put_json(_as_json(sections, use))
     else:
-        _show(sections, look.use)
-    return 1 if look.use.problem else 0
+        _show(sections, use)
+    return 1 if use.problem else 0
+
+
+def _able(use: Chosen, findings: list[Finding]) -> Chosen:
+    """What a run would use, with the reason when there can be none although a model can be reached."""
+    for finding in findings:
+        if finding.what == "sessions" and finding.level == BAD and not use.problem:
+            return use._replace(
+                problem=finding.text, hint="HARNESS_SESSIONS names another place for sessions"
+            )
+    return use
 
 
 def _as_json(sections: list[tuple[str, list[Finding]]], use: Chosen) -> dict[str, object]:
@@ -161,20 +172,20 @@ def _as_json(sections: list[tuple[str, list[Finding]]], use: Chosen) -> dict[str
 
 def _show(sections: list[tuple[str, list[Finding]]], use: Chosen) -> None:
     marks = {OK: " ", NOTE: "!", BAD: "X"}
+    counts = {OK: 0, NOTE: 0, BAD: 0}
     for title, findings in sections:
         put(title)
         for finding in findings:
+            counts[finding.level] += 1
             put(f"{marks[finding.level]} {finding.what:<16} {finding.text}".rstrip())
         put()
-    bad = sum(finding.level == BAD for _, findings in sections for finding in findings)
-    notes = sum(finding.level == NOTE for _, findings in sections for finding in findings)
     if use.problem:
         put("no run could begin here. The shortest ways out:" if use.hint else "no run could begin here.")
         for way in use.hint.splitlines():
             put(f"  {clean(way.strip())}")
     else:
-        put(
-            "ready"
-            + (f", with {bad} problems (X)" if bad else "")
-            + (f"; {notes} notes (!)" if notes else "")
-        )
+        put(f"ready; {_number(counts[BAD], 'problem')} (X), {_number(counts[NOTE], 'note')} (!)")
+
+
+def _number(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"

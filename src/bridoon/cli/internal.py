@@ -67,10 +67,9 @@ def save_message(directory: str) -> int:
     from bridoon.model.message import Message, Text
     from bridoon.session import store
 
-    session = store.open_session(directory)
-    with session.lock():
-        session.append(Message("user", (Text(_input()),)))
-        session.sync()
+    session = store.open_session(directory, repair=False)
+    session.append(Message("user", (Text(_input()),)))  # without the lock: a hook may call this inside of a run
+    session.sync()
     return 0
 
 

@@ -34,11 +34,12 @@ class Provider(NamedTuple):
     """Its default model; empty when it has none or its server would have to tell."""
     url: str
     about: str
+    """What it says about itself."""
     ready: bool
     why: str
     """Why it is ready, or what is missing."""
     key: str
-    """Its key, masked; empty without one."""
+    """The key that it would be given, masked; empty without one."""
     key_from: str
     """`environment: NAME` or the file that holds the key."""
     scope: str
@@ -125,19 +126,19 @@ def _program(each: Executable, catalog: Catalog, env: Env, stored: Credentials) 
     if why == "it says that it is ready":
         why = f"{variable} is set" if key_from.startswith("environment") else why
     return Provider(
-        each.name,
-        each.path,
-        "program",
-        each.name,
-        model,
-        "",
-        "",
-        bool(why),
-        why or problem,
-        key,
-        key_from,
-        each.source.scope,
-        each.source.pack,
+        name=each.name,
+        path=each.path,
+        kind="program",
+        protocol=each.name,
+        model=model,
+        url="",
+        about="",
+        ready=bool(why),
+        why=why or problem,
+        key=key if why else "",
+        key_from=key_from if why else "",
+        scope=each.source.scope,
+        pack=each.source.pack,
     )
 
 
@@ -164,20 +165,20 @@ def _variant(
         problem = f"needs: hs auth set {conf.name}" if conf.url else "use it with -p"
     key, key_from = _key(conf.auth_env, conf.name, env, stored)
     return Provider(
-        conf.name,
-        conf.path,
-        "variant",
-        conf.protocol,
-        conf.model,
-        conf.url,
-        conf.description,
-        bool(why),
-        why or problem,
-        key,
-        key_from,
-        conf.source.scope,
-        conf.source.pack,
-        local,
+        name=conf.name,
+        path=conf.path,
+        kind="variant",
+        protocol=conf.protocol,
+        model=conf.model,
+        url=conf.url,
+        about=conf.description,
+        ready=bool(why),
+        why=why or problem,
+        key=key if why else "",
+        key_from=key_from if why else "",
+        scope=conf.source.scope,
+        pack=conf.source.pack,
+        local=local,
     )
 
 

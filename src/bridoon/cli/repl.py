@@ -19,7 +19,6 @@ from bridoon.cli.terminal.screen import Screen
 from bridoon.cli.terminal.words import Arguments, Offer, offers
 from bridoon.errors import NotFound, UsageError
 from bridoon.proc import children
-from bridoon.proc.cancel import Cancel
 from bridoon.session import history
 
 OPTIONS = tuple(
@@ -92,7 +91,7 @@ def _talk(options: Options, env: dict[str, str], wanted_session: str) -> int:
     if wanted_session:
         recall(repl)
     try:
-        with compose.asking(lambda directory, contents: _ask_trust(screen, directory, contents)):
+        with compose.asking(lambda directory, contents: _ask_trust(repl, directory, contents)):
             code = screen.run(repl)
         repl.close()
     finally:
@@ -148,10 +147,10 @@ def _is_terminal(fd: int) -> bool:
         return False
 
 
-def _ask_trust(screen: Screen, directory: str, contents: list[str]) -> bool | None:
-    listing = "\n".join(f"  {screen.paint.style('dim', line)}" for line in contents[:40])
+def _ask_trust(repl: Repl, directory: str, contents: list[str]) -> bool | None:
+    listing = "\n".join(f"  {repl.paint.style('dim', line)}" for line in contents[:40])
     question = f"{directory} came with this checkout. Trust it, and let the following run?"
-    return screen.ask(question, ["yes", "no"], listing, Cancel()) == "yes"
+    return repl.screen.ask(question, ["yes", "no"], listing, repl.cancel) == "yes"
 
 
 def _stop_on_signals(repl: Repl, screen: Screen) -> None:

@@ -6,13 +6,13 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from bridoon.catalog.lookup import Catalog
 from bridoon.cli.compose import catalog_here
 from bridoon.errors import NotFound
 from bridoon.loop import begin
 from bridoon.loop.env import sessions_directory
 from bridoon.loop.resolve import resolve
 from bridoon.loop.run import Front, Run
-from bridoon.loop.standalone import catalog_of
 from bridoon.model.message import Message
 from bridoon.proc.cancel import Cancel
 from bridoon.session import history, store
@@ -34,8 +34,7 @@ class Conversation:
         self.grants: list[Any] = []
         self._providers: list[str] = []
         self._session: Session | None = None
-        if not env.get("HARNESS_PERMISSIONS") and not self.catalog.settings.get("permissions"):
-            self.env["HARNESS_PERMISSIONS"] = MODE
+        self._made = ""
 
     @property
     def session(self) -> Session:
@@ -52,13 +51,14 @@ class Conversation:
     @property
     def mode(self) -> str:
         """How tool calls are permitted in the next run."""
-        return mode_of(self.catalog.settings, self.env)
+        return mode_of(self.catalog.settings, self.env, MODE)
 
     def start(self) -> None:
         """Make a new session. Raises NoProvider when there is nobody to talk to."""
         run = Run(None, self.catalog, self.env, cancel=Cancel())
         try:
             self._take(begin.new_session(run, self.cwd), run)
+            self._made = self.session.dir
         finally:
             run.close()
 
@@ -78,16 +78,19 @@ class Conversation:
         before = {name: self.env.pop(name, "") for name in ("HARNESS_PROVIDER", "HARNESS_MODEL")}
         if not session.provider:
             self.env.update(before)
+        old = self.session
         try:
             self.resume(session.dir)
+            self._forget(old)
         except BaseException:
             self.env.update(before)
             raise
         self.grants = []
 
-    def _catalog_for(self, session: Session) -> Any:
+    def _catalog_for(self, session: Session) -> Catalog:
+        """A session's drop-ins are those of the directory where it works."""
         here = session.cwd if os.path.isdir(session.cwd) else self.cwd
-        return self.catalog if here == self.catalog.cwd else catalog_of(self.env, here)
+        return catalog_here(self.env, here)
 
     def _take(self, session: Session, run: Run) -> None:
         self._session, self.catalog = session, run.catalog
@@ -101,7 +104,10 @@ class Conversation:
     def run(self, cancel: Cancel, front: Front | None = None) -> Run:
         """A run of its own for the next thing to do in the session. Close it."""
         self.catalog.refresh()
-        return Run(self.session, self.catalog, self.env, cancel=cancel, front=front, grants=self.grants)
+        env = self.env
+        if not env.get("HARNESS_PERMISSIONS") and not self.catalog.settings.get("permissions"):
+            env = {**env, "HARNESS_PERMISSIONS": MODE}
+        return Run(self.session, self.catalog, env, cancel=cancel, front=front, grants=self.grants)
 
     def choose(self, provider: str, model: str, cancel: Cancel) -> None:
         """Talk to another provider or model from now on. Raises BridoonError when it cannot be reached."""
@@ -153,13 +159,12 @@ class Conversation:
         return said, answered
 
     def leave(self) -> None:
-        """Forget a session in which nothing was said."""
-        if (
-            self._session is not None
-            and not self._session.messages()
-            and not self._session.conf.get("parent")
-        ):
-            history.remove(self._session)
+        """The conversation is over: a session that was made for it and in which nothing was said goes."""
+        self._forget(self.session)
+
+    def _forget(self, session: Session) -> None:
+        if session.dir == self._made and not session.messages():
+            history.remove(session)
 
 
 def _spoken(message: Message) -> bool:

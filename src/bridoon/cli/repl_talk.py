@@ -59,6 +59,11 @@ class Repl:
     def busy(self) -> bool:
         return self._work is not None
 
+    @property
+    def cancel(self) -> Cancel:
+        """What stops the thing that is being worked on."""
+        return self._work.cancel if self._work is not None else Cancel()
+
     # ---- what the user does
 
     def submit(self, text: str) -> None:
@@ -87,6 +92,8 @@ class Repl:
             command.run(self, argument)
         except BridoonError as wrong:
             self.tell(wrong)
+        except Exception as crash:
+            self._crashed(crash)
 
     def interrupt(self) -> None:
         if self._work is not None:
@@ -239,21 +246,28 @@ class Repl:
         )
 
     def _turn(self, text: str, cancel: Cancel) -> None:
-        work = self._work
-        run = self.conversation.run(cancel, work.front if work else None)
+        front = self._work.front if self._work is not None else None
+        run = self.conversation.run(cancel, front)
         began = time.monotonic()
         try:
             outcome = begin.prompt(run, text)
-            self._report(run, outcome, time.monotonic() - began)
+            self._report(outcome, front.last if front is not None else "")
+            self.say(self.paint.style("dim", status(run, outcome, time.monotonic() - began)))
         finally:
             run.close()
 
-    def _report(self, run: Run, outcome: Outcome, seconds: float) -> None:
+    def _report(self, outcome: Outcome, shown: str) -> None:
+        """Say what the events of the run did not."""
         if outcome.stop == "cancelled":
             self.say(self.paint.style("yellow", "interrupted"))
-        elif outcome.output and outcome.stop == "error" and not outcome.output.startswith("error: "):
-            self.say(self.paint.style("red", outcome.output))
-        self.say(self.paint.style("dim", status(run, outcome, seconds)))
+        elif outcome.exit_code:
+            hint = outcome.output.partition("\n")[2]
+            if hint:
+                self.say(self.paint.style("dim", hint))
+        elif outcome.output.strip() not in ("", shown.strip()):
+            self.say(self.paint.markdown(outcome.output))
+        if outcome.stop not in ("end", "cancelled", "error", "limit"):
+            self.say(self.paint.style("yellow", f"the answer ended early: {outcome.stop}"))
 
 
 def status(run: Run, outcome: Outcome, seconds: float) -> str:

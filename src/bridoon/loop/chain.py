@@ -33,12 +33,12 @@ def run_stage(run: Run, stage: str, payload: Payload) -> Payload:
     Raises HookFailed for the first hook that exits non-zero, crashes or prints what is not a JSON object.
     """
     given = dict(payload)
-    carried = _carried(payload) if stage == "receive" else {}
+    kept = carried(payload) if stage == "receive" else {}
     context_payload = payload
     added: Payload = {}
     for hook in run.hooks(stage):
-        if carried and "next_state" in context_payload:
-            added = {key: value for key, value in carried.items() if key not in context_payload}
+        if kept and "next_state" in context_payload:
+            added = {key: value for key, value in kept.items() if key not in context_payload}
             context_payload = {**context_payload, **added}
         try:
             context_payload = run_hook(run, hook, stage, context_payload)
@@ -110,16 +110,18 @@ def spawn(  # noqa: PLR0913 - a hook, its input, and how long it may hold what
     if limit is None:
         limit = seconds(run_.env, "HARNESS_HOOK_TIMEOUT", None if stage in PATIENT else HOOK_LIMIT)
     try:
-        done = run(
-            [*command_for(hook.path, hook.marked), *arguments],
-            stdin=text.encode("utf-8", "replace") + b"\n",
-            env=run_.child_environment(stage),
-            timeout=limit,
-            cancel=run_.cancel,
-            out_limit=OUTPUT_LIMIT,
-            tty=tty,
-            on_output=_at_terminal if tty else None,
-        )
+        with run_.overhearing() as tick:
+            done = run(
+                [*command_for(hook.path, hook.marked), *arguments],
+                stdin=text.encode("utf-8", "replace") + b"\n",
+                env=run_.child_environment(stage),
+                timeout=limit,
+                cancel=run_.cancel,
+                out_limit=OUTPUT_LIMIT,
+                tick=tick,
+                tty=tty,
+                on_output=_at_terminal if tty else None,
+            )
     except CannotStart as wrong:
         message = f"hook {hook.path} cannot start: {wrong}"
         raise HookFailed(message, stage=stage, hook=hook.path, code=126, stderr=str(wrong)) from None
@@ -206,10 +208,10 @@ def _object(text: str) -> Payload | None:
     return value if isinstance(value, dict) else None
 
 
-def _carried(response: Payload) -> Payload:
+def carried(response: Payload) -> Payload:
     """What observers after the hook that saves may still read of the response; usage in both spellings."""
-    carried: Payload = {key: response[key] for key in ("usage", "model", "stop_reason", "id") if key in response}
-    usage = carried.get("usage")
+    kept: Payload = {key: response[key] for key in ("usage", "model", "stop_reason", "id") if key in response}
+    usage = kept.get("usage")
     if isinstance(usage, dict):
         both = dict(usage)
         for ours, theirs in (("input_tokens", "prompt_tokens"), ("output_tokens", "completion_tokens")):
@@ -217,8 +219,8 @@ def _carried(response: Payload) -> Payload:
                 both.setdefault(theirs, usage[ours])
             elif theirs in usage:
                 both.setdefault(ours, usage[theirs])
-        carried["usage"] = both
-    return carried
+        kept["usage"] = both
+    return kept
 
 
 def _fresh(run_: Run, hook: Executable, stage: str) -> bool:

@@ -50,7 +50,7 @@ class Size(NamedTuple):
 
 def size(run: Run, messages: tuple[Message, ...] | None = None) -> Size:
     """An estimate of the next request: what the last answer reported, plus what came since."""
-    shown = window(run.session.messages()) if messages is None else messages
+    shown = run.session.view() if messages is None else messages
     since = 0
     for message in reversed(shown):
         if message.usage is not None and message.usage.input_tokens:

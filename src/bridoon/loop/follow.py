@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from bridoon.errors import Cancelled, HookFailed, LimitReached
-from bridoon.loop.chain import Payload, run_stage
+from bridoon.dialects.stream import usage_of
+from bridoon.loop.chain import Payload, carried, run_stage
 from bridoon.loop.env import turn_limit
 from bridoon.loop.gate import run_tool_exec
 from bridoon.loop.run import Run
@@ -127,12 +128,23 @@ def _stage(run: Run, state: str, payload: Payload) -> Payload:
     given = dict(payload)
     if state == "tool_exec":
         return run_tool_exec(run, given)
+    if state == "receive":
+        return _receive(run, given)
     if state == "send":
         run.streamed = False
-    result = run_stage(run, state, given)
-    if state == "receive" and result.get("next_state") == "tool_exec" and "tool_calls" not in result:
+    return dict(run_stage(run, state, given))
+
+
+def _receive(run: Run, response: Payload) -> Payload:
+    """The stage that saves an answer, and what third-party hooks in it leave to do."""
+    before = run.usage
+    kept = carried(response)
+    result = dict(run_stage(run, "receive", response))
+    if run.usage == before:  # the hook that saved it told no token counts
+        run.count(usage_of(kept.get("usage")))
+    if result.get("next_state") == "tool_exec" and "tool_calls" not in result:
         result["tool_calls"] = result.pop("items", [])
-    return dict(result)
+    return result
 
 
 def _output(payload: Payload) -> str:

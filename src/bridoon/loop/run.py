@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from bridoon.catalog.conf import Settings
@@ -158,6 +158,23 @@ class Run:
             case _:
                 pass
         self.front.event(event)
+
+    @contextlib.contextmanager
+    def overhearing(self) -> Iterator[Callable[[], None] | None]:
+        """Show what a child process appends to `.stream` meanwhile; the yielded function looks once."""
+        if self._stream is None:
+            yield None
+            return
+        with self._stream.overhear() as heard:
+
+            def look() -> None:
+                for line in heard.events():
+                    event = dialect.decode(line)
+                    if event is not None:
+                        self.witness(event)
+
+            yield look
+            look()
 
     def count(self, usage: Usage) -> None:
         """Add tokens to this run and to those that it works for."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from bridoon.dialects import stream as dialect
 from bridoon.errors import BridoonError, ProviderError
 from bridoon.loop.chain import dump
 from bridoon.loop.env import seconds
@@ -14,7 +13,6 @@ from bridoon.loop.standalone import run_of
 from bridoon.model.event import TextDelta, ToolStarted
 from bridoon.proc import inline
 from bridoon.proc.run import CannotStart, Completed, command_for, run
-from bridoon.proc.tail import Follower
 from bridoon.providers import generic, select
 from bridoon.sdk.script import Context
 
@@ -47,27 +45,19 @@ def send(payload: dict[str, Any], context: Context) -> dict[str, Any]:
 def _process(run_: Run, prepared: select.Prepared, payload: dict[str, Any]) -> dict[str, Any]:
     provider = prepared.provider
     flags = ["--stream"] if prepared.streams else []
-    follower = Follower(run_.stream.path, at_end=True)
-
-    def tick() -> None:
-        for line in follower.lines():
-            event = _event(line)
-            if event is not None:
-                run_.witness(event)
-
     try:
-        done = run(
-            [*command_for(provider.path, provider.marked), *flags],
-            stdin=dump(payload).encode("utf-8", "replace") + b"\n",
-            env=run_.child_environment("send", prepared.env),
-            timeout=seconds(run_.env, "HARNESS_HOOK_TIMEOUT", None),
-            cancel=run_.cancel,
-            out_limit=ANSWER_LIMIT,
-            tick=tick,
-        )
+        with run_.overhearing() as tick:
+            done = run(
+                [*command_for(provider.path, provider.marked), *flags],
+                stdin=dump(payload).encode("utf-8", "replace") + b"\n",
+                env=run_.child_environment("send", prepared.env),
+                timeout=seconds(run_.env, "HARNESS_HOOK_TIMEOUT", None),
+                cancel=run_.cancel,
+                out_limit=ANSWER_LIMIT,
+                tick=tick,
+            )
     except CannotStart as wrong:
         raise BridoonError(f"provider {provider.path} cannot start: {wrong}") from None
-    tick()
     return _answer(run_, provider.path, done)
 
 
@@ -86,14 +76,6 @@ def _answer(run_: Run, path: str, done: Completed) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise ProviderError(f"provider {path} returned a JSON {type(value).__name__}, not an object", "invalid")
     return value
-
-
-def _event(line: bytes) -> Any:
-    try:
-        value = json.loads(line)
-    except ValueError:
-        return None
-    return dialect.decode(value) if isinstance(value, dict) else None
 
 
 def _show(run_: Run, response: dict[str, Any]) -> None:

@@ -10,10 +10,6 @@ from bridoon.errors import ConfigError
 
 PORTS = {"http": 80, "https": 443}
 
-_URL = re.compile(
-    r"(https?)://(?:([^/?#@]*)@)?(\[[0-9A-Fa-f:.%]+\]|[^/?#:@\s]+)(?::(\d{1,5}))?([/?][^\s#]*)?(?:#.*)?", re.I
-)
-
 
 class Address(NamedTuple):
     """A URL taken apart."""
@@ -58,24 +54,45 @@ def parse(url: str, what: str = "the URL", *, credentials: bool = False) -> Addr
 
     A name and password in the URL are accepted only where `credentials` says so.
     """
-    match = _URL.fullmatch(url.strip())
-    if match is None:
-        shown = re.sub(r"//[^/@]*@", "//...@", url.strip())[:80]
-        raise ConfigError(f"{what} is not an http or https URL: {shown!r}")
-    scheme, user, host, port, target = match.groups()
+    scheme, mark, rest = url.strip().partition("://")
     scheme = scheme.lower()
+    rest = rest.partition("#")[0]
+    end = min((at for at in (rest.find("/"), rest.find("?")) if at >= 0), default=len(rest))
+    authority, target = rest[:end], rest[end:]
+    user, at, place = authority.rpartition("@")
+    host, port = _split(place)
+    if not mark or scheme not in PORTS or not host or not _readable(rest):
+        shown = f"{scheme}://...@{place}" if at else url.strip()
+        raise ConfigError(f"{what} is not an http or https URL: {shown[:80]!r}")
     if user and not credentials:
         raise ConfigError(f"{what} holds a name or password", hint="put the key into its own variable")
-    number = int(port) if port else PORTS[scheme]
+    number = int(port) if port.isascii() and port.isdigit() else 0 if port else PORTS[scheme]
     if not 0 < number < 65536:
-        raise ConfigError(f"{what} has no valid port: {number}")
-    host = host.strip("[]").lower()
+        raise ConfigError(f"{what} has no valid port: {port[:20]!r}")
+    host = host.lower()
     if not host.isascii():
-        host = host.encode("idna").decode("ascii")
+        try:
+            host = host.encode("idna").decode("ascii")
+        except UnicodeError:
+            raise ConfigError(f"{what} has a host that is no name: {host[:80]!r}") from None
     target = target or "/"
     if target.startswith("?"):
         target = "/" + target
-    return Address(scheme, host, number, _quoted(target), _unquoted(user or ""))
+    return Address(scheme, host, number, _quoted(target), _unquoted(user))
+
+
+def _split(place: str) -> tuple[str, str]:
+    """Host and port of `host:port`, `[v6]:port`, or a host alone."""
+    if place.startswith("["):
+        host, _, port = place[1:].partition("]")
+        return host, port.removeprefix(":")
+    host, _, port = place.partition(":")
+    return host, port
+
+
+def _readable(text: str) -> bool:
+    """Without blanks, control characters and backslashes, over whose meaning programs differ."""
+    return text.isprintable() and " " not in text and "\\" not in text
 
 
 def leads_here(url: str) -> bool:

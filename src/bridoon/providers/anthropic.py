@@ -10,15 +10,12 @@ from typing import Any
 from bridoon.model.message import Image, Message, Part, Text, Thinking, ToolCall, ToolResult, Usage
 from bridoon.providers import failures
 from bridoon.providers.history import Pieces, Protocol
-from bridoon.providers.outcome import Answer, Claims, own_thinking, plain_id
+from bridoon.providers.outcome import NO_OUTPUT, Answer, Claims, events_of, own_thinking, plain_id
 from bridoon.providers.outcome import message as settle
 from bridoon.providers.values import Halves, arguments, number, strings, table, whole_value
 from bridoon.wire import sse
 
 NAME = "anthropic"
-
-NO_OUTPUT = "(no output)"
-"""Stands for the result of a tool that printed nothing: APIs refuse empty content."""
 
 STOPS = {
     "end_turn": "end",
@@ -289,19 +286,3 @@ _DELTAS = {
 def shown(raw: Mapping[str, Any]) -> list[dict[str, Any]]:
     """What to show of a response that was not streamed."""
     return events_of(read(raw))
-
-
-def events_of(answer: Answer) -> list[dict[str, Any]]:
-    """The `.stream` lines that tell what an answer holds."""
-    events: list[dict[str, Any]] = []
-    for part in answer.parts:
-        match part:
-            case Text(text):
-                events.append({"type": "text", "text": text})
-            case Thinking(text) if text:
-                events.append({"type": "thinking", "text": text})
-            case ToolCall(id, name, given):
-                events.append({"type": "tool_start", "id": id, "name": name, "input": given})
-            case _:
-                pass
-    return events

@@ -15,14 +15,14 @@ RETRIED = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 TEXT_LIMIT = 500
 """Characters of an API's own words in a message."""
 
-_TOO_LONG = re.compile(
+TOO_LONG = (
     r"prompt is too long|context.{0,12}(length|window|size)|too many (input )?tokens|maximum.{0,20}tokens|"
-    r"exceeds? .{0,40}(context|token limit)|input is too long|request_too_large",
-    re.I,
+    r"exceeds? .{0,40}(context|token limit)|input is too long|request_too_large"
 )
+"""How services say that a conversation does not fit their model's window (a pattern)."""
 
-_KEY = re.compile(r"\b(?:sk|gsk|xai|pplx|fw)[-_][\w*.\-]{8,}|\bAIza[\w\-]{20,}|(?<=Bearer )\S{8,}")
-"""Keys as services write them: an API may quote part of the key that it was shown."""
+KEY = r"\b(?:sk|gsk|xai|pplx|fw)[-_][\w*.\-]{8,}|\bAIza[\w\-]{20,}|(?<=Bearer )\S{8,}"
+"""Keys as services write them: an API may quote part of the key that it was shown (a pattern)."""
 
 
 class Refusal(ProviderError):
@@ -106,7 +106,7 @@ def told(value: Any) -> tuple[str, str]:
 
 def kind_of(status: int, words: str, code: str) -> str:
     """The kind of a ProviderError for a status and what the API said."""
-    if status == 413 or (status in (400, 422, 500) and (_TOO_LONG.search(words) or _TOO_LONG.search(code))):
+    if status == 413 or (status in (400, 422, 500) and re.search(TOO_LONG, f"{words} {code}", re.I)):
         return "overflow"
     if status in (401, 403, 407):
         return "auth"
@@ -145,7 +145,7 @@ def scrub(text: str, secrets: Iterable[str]) -> str:
         for word in {secret, *secret.split()}:
             if len(word) >= 6:
                 text = text.replace(word, "[key]")
-    text = _KEY.sub("[key]", text)
+    text = re.sub(KEY, "[key]", text)
     text = " ".join(text.split())
     return text if len(text) <= TEXT_LIMIT else text[:TEXT_LIMIT] + " ..."
 

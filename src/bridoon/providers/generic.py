@@ -8,7 +8,7 @@ from typing import Any
 
 from bridoon.errors import ProviderError
 from bridoon.model.message import Message
-from bridoon.providers import anthropic, outcome, receive
+from bridoon.providers import outcome, receive
 from bridoon.providers.receive import Conversation
 from bridoon.sdk.script import Context
 
@@ -25,6 +25,8 @@ def protocol_module(name: str) -> ModuleType:
         from bridoon.providers import openai_responses
 
         return openai_responses
+    from bridoon.providers import anthropic
+
     return anthropic
 
 
@@ -39,7 +41,7 @@ def read(raw: Mapping[str, Any]) -> outcome.Answer:
     if isinstance(raw.get("output"), list):
         return protocol_module("openai-responses").read(raw)  # type: ignore[no-any-return]
     if isinstance(raw.get("content"), (list, str)) or "stop_reason" in raw:
-        return anthropic.read(raw)
+        return protocol_module("anthropic").read(raw)  # type: ignore[no-any-return]
     for key in ("text", "output"):
         if isinstance(raw.get(key), str):
             return receive.plain(raw[key])

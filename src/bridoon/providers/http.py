@@ -253,7 +253,7 @@ def _head(request: Request, address: Address, proxy: Address | None) -> bytes:
 def _quiet(wire: Wire, parser: http1.Response) -> bool:
     """Whether a kept connection is open and its last answer complete.
 
-    The end of an answer is often a packet of its own: it is given a moment, since a new connection takes longer.
+    The end of an answer is often a packet of its own. It is given a moment: a new connection takes longer.
     """
     deadline = time.monotonic() + SETTLE
     while True:

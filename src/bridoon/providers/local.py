@@ -1,8 +1,8 @@
 """A model file run inside this process by llama.cpp (the extra `local`), calls constrained by JSON schema.
 
 Small models print calls as they please, so the grammar leaves them two forms: `{"say": text}`, or
-`{"call": tool, "input": {...}}` with the input's schema. The engine is spoken to over loopback, with a key that
-only this process knows: closing the connection is the one thing that stops it in the middle of a prompt.
+`{"call": tool, "input": {...}}` with the input's schema. The engine is spoken to over loopback, with a key
+that only this process knows: closing the connection is the one thing that stops it in the middle of a prompt.
 """
 
 from __future__ import annotations

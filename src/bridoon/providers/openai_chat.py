@@ -10,9 +10,8 @@ from typing import Any
 from bridoon.errors import ProviderError
 from bridoon.model.message import Image, Message, Part, Text, Thinking, ToolCall, ToolResult, Usage
 from bridoon.providers import failures
-from bridoon.providers.anthropic import NO_OUTPUT, events_of
 from bridoon.providers.history import History, Pieces, Protocol
-from bridoon.providers.outcome import Answer, Claims, own_thinking, plain_id
+from bridoon.providers.outcome import NO_OUTPUT, Answer, Claims, events_of, own_thinking, plain_id
 from bridoon.providers.outcome import message as settle
 from bridoon.providers.values import Halves, arguments, number, strings, table, whole
 from bridoon.wire import sse

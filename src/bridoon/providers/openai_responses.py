@@ -10,10 +10,9 @@ from typing import Any
 from bridoon.errors import ProviderError
 from bridoon.model.message import Image, Message, Part, Text, Thinking, ToolCall, ToolResult, Usage
 from bridoon.providers import failures
-from bridoon.providers.anthropic import events_of
 from bridoon.providers.history import History, Pieces, Protocol
 from bridoon.providers.openai_chat import data_url, result_text
-from bridoon.providers.outcome import Answer, Claims, own_thinking, plain_id
+from bridoon.providers.outcome import Answer, Claims, events_of, own_thinking, plain_id
 from bridoon.providers.outcome import message as settle
 from bridoon.providers.values import Halves, arguments, number, strings, table, whole, whole_value
 from bridoon.wire import sse

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import re
-import zlib
 from collections.abc import Collection
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from bridoon.model.message import Message, Part, ToolCall, Usage
+from bridoon.model.message import Message, Part, Text, Thinking, ToolCall, Usage
 
-PLAIN_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
-"""Call ids that every API accepts."""
+NO_OUTPUT = "(no output)"
+"""Stands for the result of a tool that printed nothing: APIs refuse empty content."""
+
+PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-")
+"""Characters of call ids that every API accepts."""
 
 
 class Answer(NamedTuple):
@@ -82,10 +83,12 @@ class Claims:
 
 def plain_id(call_id: str, limit: int = 64) -> str:
     """A call id in characters and a length that an API accepts; different ids stay different."""
-    if PLAIN_ID.fullmatch(call_id) and len(call_id) <= limit:
+    if call_id and len(call_id) <= limit and PLAIN.issuperset(call_id):
         return call_id
-    mark = f"{zlib.crc32(call_id.encode('utf-8', 'replace')):08x}"
-    return re.sub(r"[^A-Za-z0-9_-]", "_", call_id)[: limit - 9] + "_" + mark
+    from zlib import crc32
+
+    mark = f"{crc32(call_id.encode('utf-8', 'replace')):08x}"
+    return "".join(c if c in PLAIN else "_" for c in call_id)[: limit - 9] + "_" + mark
 
 
 def own_thinking(message: Message, provider: str, protocol: str) -> bool:
@@ -93,3 +96,19 @@ def own_thinking(message: Message, provider: str, protocol: str) -> bool:
     from.
     """
     return message.provider == provider and message.extra.get("protocol", protocol) == protocol
+
+
+def events_of(answer: Answer) -> list[dict[str, Any]]:
+    """The `.stream` lines that tell what an answer holds."""
+    events: list[dict[str, Any]] = []
+    for part in answer.parts:
+        match part:
+            case Text(text):
+                events.append({"type": "text", "text": text})
+            case Thinking(text) if text:
+                events.append({"type": "thinking", "text": text})
+            case ToolCall(id, name, given):
+                events.append({"type": "tool_start", "id": id, "name": name, "input": given})
+            case _:
+                pass
+    return events

@@ -12,9 +12,7 @@ Payload = dict[str, Any]
 
 
 def from_settings(payload: Payload, context: Context) -> Payload:
-    """Take provider and model from `settings.conf`. A model of the file's goes only with a provider that was not
-    given.
-    """
+    """Take provider and model from `settings.conf`; a provider that was given never gets the file's model."""
     if payload.get("provider"):
         return payload
     settings = catalog_for(context).settings

@@ -94,21 +94,23 @@ def _scan(text: str, depth: int) -> list[Words]:
 
 def _unwrapped(words: Words, everything: bool) -> Iterator[Words]:
     """The command itself, and those that it would run. `everything` takes every program for a wrapper."""
-    words = _command_part(words)
-    if not words:
-        return
-    yield words
-    braced = [piece for word in words[:_WORDS] for piece in _expand_braces(word)]
-    if braced != words[:_WORDS]:
+    words = words[:_WORDS]
+    braced = [piece for word in words for piece in _expand_braces(word)]
+    if braced != words:
         yield from _unwrapped(braced, everything)
-    name = os.path.basename(words[0])
-    if name == "alias":
-        yield from (word.partition("=")[2].split() for word in words[1:])
-    for index in range(1, min(len(words), _WORDS)):
-        after_exec = name == "find" and words[index - 1] in FIND_RUNS
-        if everything or name in WRAPPERS or after_exec:
-            yield _command_part(words[index : index + _WORDS])
-    yield from _without_options(words)
+    wrapped = everything
+    for index in range(len(words)):
+        if index and not wrapped and words[index - 1] not in FIND_RUNS:
+            continue
+        part = _command_part(words[index:])
+        if not part:
+            return
+        yield part
+        yield from _without_options(part)
+        name = os.path.basename(part[0])
+        wrapped = wrapped or name in WRAPPERS
+        if name == "alias":
+            yield from (word.partition("=")[2].split() for word in part[1:])
 
 
 def _command_part(words: Words) -> Words:
@@ -121,11 +123,11 @@ def _command_part(words: Words) -> Words:
 
 def _without_options(words: Words) -> Iterator[Words]:
     """`git -C x push` is also `git push`: leading options are left out, each with and without an argument."""
-    for index in range(2, min(len(words), _WORDS)):
+    for index in range(2, len(words)):
         option_before_last = index > 2 and words[index - 2].startswith("-")
         if not (words[index - 1].startswith("-") or option_before_last):
             return
-        yield [words[0], *words[index : index + _WORDS]]
+        yield [words[0], *words[index:]]
 
 
 def _expand_braces(word: str) -> list[str]:

@@ -58,6 +58,9 @@ class Shown(Front):
         self._running: dict[str, Running] = {}
         self._outputs: dict[str, str] = {}
         self._last = ""
+        self._said = ""
+        self.last = ""
+        """The text of the last answer that was shown."""
         self._labelled = False
         self._rendered: tuple[float, str, str] = (0.0, "", "")
         self._began = time.monotonic()
@@ -73,6 +76,7 @@ class Shown(Front):
         match event:
             case TextDelta(text):
                 self._end_thinking()
+                self._said += text
                 self._text(text)
             case ThinkingDelta(text):
                 self._think(text)
@@ -85,6 +89,7 @@ class Shown(Front):
                 self._finished(id, name, failed, seq, seconds)
             case TurnEnded():
                 self._flush()
+                self.last, self._said = self._said, ""
             case RunEnded():
                 self._flush()
                 self._stopped()

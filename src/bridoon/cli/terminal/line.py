@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 
 from prompt_toolkit.application import Application, in_terminal
 from prompt_toolkit.buffer import Buffer
-from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 from prompt_toolkit.filters import Condition, has_focus, is_searching
 from prompt_toolkit.formatted_text import ANSI, StyleAndTextTuples
-from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.layout import ConditionalContainer, HSplit, Layout, Window
 from prompt_toolkit.layout.controls import BufferControl, FormattedTextControl
@@ -28,9 +25,11 @@ from prompt_toolkit.widgets import SearchToolbar
 
 from bridoon.cli.terminal.modes import Modes
 from bridoon.cli.terminal.paint import Paint
+from bridoon.cli.terminal.past import Complete, Offers, history_in
 from bridoon.cli.terminal.reply import Reply
 from bridoon.cli.terminal.screen import Talk
-from bridoon.cli.terminal.words import Offer, last_word
+from bridoon.cli.terminal.stray import Stray
+from bridoon.cli.terminal.words import last_word
 from bridoon.cli.tty import chosen
 from bridoon.errors import Cancelled
 from bridoon.proc.cancel import Cancel
@@ -41,12 +40,7 @@ DRAW_EVERY = 0.1
 TURN_EVERY = 0.25
 """Seconds between two drawings while something runs that says nothing."""
 
-HISTORY_BYTES = 1 << 20
-"""Size from which the older half of the history file is dropped."""
-
 STYLE = Style.from_dict({"you": "ansicyan bold", "ask": "ansiyellow bold", "completion-menu": "noinherit"})
-
-Complete = Callable[[str], list[Offer]]
 
 
 class Line:
@@ -65,6 +59,7 @@ class Line:
         self._posted: list[Callable[[], object]] = []
         self._loop: asyncio.AbstractEventLoop | None = None
         self._timer: asyncio.TimerHandle | None = None
+        self._tick: asyncio.TimerHandle | None = None
         self._asked = False
         self._drawn = 0.0
         self._lent = 0
@@ -73,8 +68,8 @@ class Line:
         self._code: int | None = None
         self._buffer = Buffer(
             multiline=True,
-            history=_history(history),
-            completer=_Offers(complete),
+            history=history_in(history),
+            completer=Offers(complete),
             complete_while_typing=Condition(self._completes_while_typing),
         )
         self._app: Application[None] = self._application()
@@ -124,12 +119,19 @@ class Line:
     def _draw(self) -> None:
         self._timer, self._asked = None, False
         self._drawn = time.monotonic()
-        if self._lent or not self._app.is_running or self._app.is_done:
+        if self._tick is not None:
+            self._tick.cancel()
+            self._tick = None
+        if self._lent or not self._app.is_running or self._app.is_done or self._talk is None:
             return
-        self._put_above()
+        try:
+            self._put_above()
+        except OSError:
+            self._talk.hung_up()
+            return
         self._app.invalidate()
-        if self._talk is not None and self._talk.busy and self._loop is not None:
-            self._timer = self._loop.call_later(TURN_EVERY, self._draw)
+        if self._talk.busy and self._loop is not None:
+            self._tick = self._loop.call_later(TURN_EVERY, self._draw)
 
     def _put_above(self) -> None:
         text = self._taken()
@@ -324,7 +326,7 @@ class Line:
     def run(self, talk: Talk) -> int:
         self._talk = talk
         streams = sys.stdout, sys.stderr
-        sys.stdout = sys.stderr = _Stray(self)
+        sys.stdout = sys.stderr = Stray(lambda text: self.above(self.paint.style("dim", text)))
         try:
             self._app.run(pre_run=self._begin, set_exception_handler=False)
         except EOFError:
@@ -358,71 +360,3 @@ class Line:
 
     def close(self) -> None:
         self._modes.restore()
-
-
-class _Stray:
-    """Standard output and error while the line is there: what somebody prints goes above it."""
-
-    encoding = "utf-8"
-
-    def __init__(self, screen: Line) -> None:
-        self._screen, self._rest = screen, ""
-
-    def write(self, text: str) -> int:
-        *lines, self._rest = (self._rest + text).split("\n")
-        if lines:
-            self._screen.above(self._screen.paint.style("dim", "\n".join(lines)))
-        return len(text)
-
-    def flush(self) -> None:
-        """Whole lines are shown at once; a part of one waits for its end."""
-
-    def isatty(self) -> bool:
-        return False
-
-    def fileno(self) -> int:
-        raise OSError("this stream has no descriptor")
-
-
-class _Offers(Completer):
-    """Our offers as completions."""
-
-    def __init__(self, complete: Complete) -> None:
-        self._complete = complete
-
-    def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
-        for text, back, about in self._complete(document.text_before_cursor):
-            yield Completion(text, start_position=-back, display_meta=about)
-
-
-class _Past(FileHistory):
-    """A history whose file may be full, read-only or odd: that costs nobody their line."""
-
-    def load_history_strings(self) -> Iterable[str]:
-        try:
-            return list(super().load_history_strings())
-        except OSError:
-            return []
-
-    def store_string(self, string: str) -> None:
-        try:
-            super().store_string(string.encode("utf-8", "replace").decode())
-        except OSError:
-            pass
-
-
-def _history(path: str) -> History:
-    """The history in a file that only its owner can read; one in memory when there can be no such file."""
-    try:
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    except OSError:
-        return InMemoryHistory()
-    with os.fdopen(fd, "r+b") as file:
-        os.fchmod(fd, 0o600)
-        if os.fstat(fd).st_size > HISTORY_BYTES:
-            newer = file.read()[-HISTORY_BYTES // 2 :].partition(b"\n\n")[2]
-            file.seek(0)
-            file.write(newer)
-            file.truncate()
-    return _Past(path)
