@@ -48,7 +48,7 @@ class Typist:
                 os.execve(argv[0], list(argv), dict(env))
             finally:
                 os._exit(127)
-        ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        self.resize(columns, rows)
         self.first_modes = self.modes()
         """The terminal's modes before the program changes them."""
 
@@ -113,6 +113,10 @@ class Typist:
     def enter(self, line: str) -> None:
         """Type a line and press Enter."""
         self.type(line + "\r")
+
+    def resize(self, columns: int, rows: int) -> None:
+        """Change the size of the terminal."""
+        ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
     def hang_up(self) -> None:
         """Close the terminal."""

@@ -144,8 +144,8 @@ def test_awk_gives_the_same_anchors(tmp_path: Path, awk: str) -> None:
 
     def run(*options: str) -> subprocess.CompletedProcess[bytes]:
         return subprocess.run(
-            [*words, *options, "-f", str(AWK), str(tmp_path / "a")], capture_output=True, timeout=20, check=False,
-            env={"PATH": os.environ["PATH"], "LC_ALL": "C"},
+            [*words, *options, "-f", str(AWK), str(tmp_path / "a")],
+            env={"PATH": os.environ["PATH"], "LC_ALL": "C"}, capture_output=True, timeout=20, check=False,
         )  # fmt: skip
 
     expected = [show(number, line.encode()) for number, line in enumerate(lines, 1)]

@@ -75,6 +75,9 @@ def test_no_drop_in_is_started_to_complete_a_line(project: Project) -> None:
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
+        (["auth", ""], ["set", "list", "rm"]),
+        (["auth", "set", "gro"], ["groq"]),
+        (["help", "session", "ex"], ["export"]),
         (["session", ""], ["list", "show", "dir", "fork", "export", "rm"]),
         (["session", "export", "--format", ""], ["md", "json", "jsonl"]),
         (["session", "rm", "--ol"], ["--older-than"]),

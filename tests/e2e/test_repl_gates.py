@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 
 import pytest
@@ -49,7 +50,7 @@ def test_a_no_at_the_seed_s_gate_refuses_the_call(project: Project, written: Pat
     with one_shot(project) as typist:
         typist.until(r"\[y/N\] ")
         typist.type("n\n")
-        typist.until("Over: refused: ")
+        typist.until("Over: refused")
         assert typist.wait() == 0
     assert not written.exists()
 
@@ -70,7 +71,7 @@ def test_the_seed_s_gate_asks_in_the_repl(project: Project, written: Path) -> No
         typist.enter("write")
         typist.until(r"run: echo done > written \? \[y/N\] ")
         typist.type("n\n")
-        typist.until("✗ bash.*Over: refused: .*tokens: ")
+        typist.until("✗ bash.*Over: refused.*tokens: ")
         assert not written.exists()
         typist.enter("again")
         typist.until(r"run: echo done > written \? \[y/N\] ")
@@ -115,6 +116,23 @@ def test_what_is_typed_before_a_gate_asks_stays_on_the_input_line(project: Proje
         typist.type("y\n")
         typist.until("tokens: ")
         typist.until_seen(r"tokens: [^\n]*\nYou: a draft$")
+
+
+@pytest.mark.parametrize("leave", ["signal", "hang up"])
+def test_the_end_of_the_repl_ends_a_gate_that_asks(project: Project, written: Path, leave: str) -> None:
+    project.hook("tool_exec/05-confirm", CONFIRM)
+    with repl(project, "--permissions", "auto", steps=STEPS) as typist:
+        typist.until("You: ")
+        typist.enter("write")
+        typist.until(r"\[y/N\] ")
+        if leave == "signal":
+            typist.signal(signal.SIGTERM)
+            assert typist.wait() == 143
+            assert typist.modes() == typist.first_modes
+        else:
+            typist.hang_up()
+            assert typist.wait() == 129
+    assert not written.exists()
 
 
 # ---- permissions

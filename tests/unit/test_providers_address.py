@@ -101,7 +101,7 @@ def test_a_base_for_openai_gets_the_path_of_chat_completions() -> None:
     [
         (400, {"error": {"message": "prompt is too long: 300000 tokens > 200000 maximum"}}, "overflow"),
         (400, {"error": {"code": "context_length_exceeded", "message": "Too big"}}, "overflow"),
-        (400, {"error": {"type": "exceed_context_size_error", "message": "the request exceeds the available context size"}},
+        (400, {"error": {"type": "exceed_context_size_error", "message": "it exceeds the context size"}},
          "overflow"),
         (413, {}, "overflow"),
         (400, {"error": {"message": "max_tokens: 9 > 8"}}, "invalid"),

@@ -25,6 +25,11 @@ STDIN_PATIENCE = 3.0
 
 def main(argv: list[str], env: Mapping[str, str]) -> int:
     """Carry out the words of `argv` as a message; the first word may be the id of a session to continue."""
+    if argv[:1] in (["--help"], ["-h"]):
+        from bridoon.cli import declare, declared
+
+        print(declare.help_text(declared.AGENT))
+        return 0
     options, words, _ = parse(argv)
     env = {**env, **options.variables()}
     cancel = Cancel()

@@ -89,7 +89,7 @@ def _credential(name: str, env: Env) -> Mapping[str, object]:
         return {"type": "api_key", "key": key}
     from bridoon.loop.chain import run_stage
     from bridoon.loop.run import Run
-    from bridoon.loop.standalone import catalog_of
+    from bridoon.loop.place import catalog_of
     from bridoon.proc.cancel import Cancel
 
     # Every provider's hooks are asked, whichever provider is active.

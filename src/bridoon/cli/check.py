@@ -54,7 +54,7 @@ def main(words: list[str], env: Mapping[str, str]) -> int:
         raise UsageError(
             "--exec and --input belong together", """hs check PATH --exec --input '{"key": "value"}'"""
         )
-    from bridoon.loop.standalone import catalog_of
+    from bridoon.loop.place import catalog_of
 
     catalog = catalog_of(env, os.getcwd(), warn=False)
     found: list[Finding] = []

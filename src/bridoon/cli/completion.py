@@ -101,9 +101,10 @@ class _Completion:
         rest = _without_options(before, declared.RUN_OPTIONS)
         if not rest:
             return None, []
-        if rest[0] == "session":
-            named = declared.COMMANDS.get(f"session {rest[1]}") if len(rest) > 1 else None
-            return (named, rest[2:]) if named else (_SESSION, rest[1:])
+        group = declared.group_of(rest[0])
+        if group is not None:
+            named = declared.command_of(" ".join(rest[:2])) if len(rest) > 1 else None
+            return (named, rest[2:]) if named else (Command(rest[0], group.about), rest[1:])
         if rest[0] == "version":
             return Command("version", ""), []
         there = self._catalog.find("commands", rest[0])
@@ -117,10 +118,10 @@ class _Completion:
 
     def _places(self, command: Command, rest: list[str]) -> Candidates:
         """Candidates for a command's own words."""
-        if command is _SESSION:
-            return [(each.name.split()[1], each.about) for each in declared.SESSION]
-        if command.name == "help" and rest[:1] == ["session"]:
-            return self._places(_SESSION, [])
+        name = rest[0] if command.name == "help" and rest else command.name
+        group = declared.group_of(name)
+        if group is not None:
+            return [(each.name.split()[1], each.about) for each in group.commands]
         if command is declared.AGENT and rest:
             return FILES
         if command.most is not None and len(rest) >= command.most:
@@ -165,9 +166,6 @@ class _Completion:
         from bridoon.cli.sessions import recent
 
         return recent(self._env["HARNESS_SESSIONS"], SESSIONS)
-
-
-_SESSION = Command("session", declared.SESSION_ABOUT)
 
 
 def _option(options: Iterable[Option], word: str) -> Option | None:

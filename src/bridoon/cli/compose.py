@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from types import FrameType
 
 from bridoon.catalog.lookup import Catalog
-from bridoon.loop.standalone import catalog_of
+from bridoon.loop.place import catalog_of
 from bridoon.proc.cancel import Cancel
 
 AskTrust = Callable[[str, list[str]], bool | None]
@@ -18,11 +18,12 @@ _catalogs: dict[str, Catalog] = {}
 _asker: AskTrust | None = None
 
 
-def catalog_here(env: Mapping[str, str], cwd: str) -> Catalog:
-    """The catalog of a working directory, made once per process."""
+def catalog_here(env: Mapping[str, str], cwd: str, *, asks: bool = True) -> Catalog:
+    """The catalog of a working directory, made once per process. Without `asks` it is only looked at: no question
+    about trust, no notices."""
     catalog = _catalogs.get(cwd)
     if catalog is None:
-        catalog = _catalogs[cwd] = catalog_of(env, cwd, ask_trust=_ask_trust)
+        catalog = _catalogs[cwd] = catalog_of(env, cwd, warn=asks, ask_trust=_ask_trust if asks else None)
     return catalog
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from bridoon.cli.declare import JSON, Command, Option
 from bridoon.cli.options import MODES
 
@@ -202,15 +204,34 @@ ELSEWHERE = {
 """Commands that are declared beside their bodies: module and name."""
 
 
+class Group(NamedTuple):
+    """A command that has sub-commands."""
+
+    about: str
+    commands: tuple[Command, ...]
+
+
 def command_of(name: str) -> Command | None:
-    """The declaration of a bundled command; None for one that has none."""
+    """The declaration of a bundled command or sub-command; None for one that has none."""
     found = COMMANDS.get(name)
     if found is None and name in ELSEWHERE:
         from importlib import import_module
 
         module, constant = ELSEWHERE[name]
         found = getattr(import_module(module), constant, None)
-    return found
+    group = group_of(name.split(" ")[0]) if found is None and " " in name else None
+    return next((each for each in group.commands if each.name == name), None) if group else found
+
+
+def group_of(name: str) -> Group | None:
+    """The sub-commands of a bundled command; None for one that has none."""
+    if name == "session":
+        return Group(SESSION_ABOUT, SESSION)
+    if name == "auth":
+        from bridoon.cli import auth
+
+        return Group(auth.ABOUT, auth.AUTH)
+    return None
 
 
 RUNS = ("agent", "repl", "resume", "demo")

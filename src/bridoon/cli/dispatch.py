@@ -29,12 +29,23 @@ def run(words: list[str]) -> int:
         os.chdir(options.cwd)
         os.environ["PWD"] = os.getcwd()
     env = start_environment({**os.environ, **options.variables()}, _cwd())
-    catalog = catalog_here(env, _cwd())
+    asks = _may_ask(env["HARNESS_ROOT"], "" if literal else "".join(rest[:1]))
+    catalog = catalog_here(env, _cwd(), asks=asks)
     name, arguments = _command(catalog, rest, literal, options, env["HARNESS_SESSIONS"])
     command = catalog.find("commands", name)
     if command is None:
         raise NotFound(f"no {name} command found", f"is {env['HARNESS_ROOT']} a whole installation?")
     return start(command, arguments, env, catalog)
+
+
+def _may_ask(root: str, first: str) -> bool:
+    """Whether code of a checkout might run: a bundled command that starts no run only looks at things."""
+    if first.startswith("__"):
+        return False
+    if first in RUNNING or not COMMAND.fullmatch(first):
+        return True
+    packs = os.path.join(root, "plugins")
+    return not any(os.path.exists(os.path.join(packs, pack, "commands", first)) for pack in os.listdir(packs))
 
 
 def _cwd() -> str:

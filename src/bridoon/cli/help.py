@@ -55,8 +55,9 @@ def _about(name: str, catalog: Catalog, env: Mapping[str, str]) -> int:
     if command is not None and (found is None or found.bundled or " " in name):
         put(help_text(command))
         return 0
-    if name == "session":
-        put(group_help(name, declared.SESSION_ABOUT, declared.SESSION))
+    group = declared.group_of(name)
+    if group is not None and (found is None or found.bundled):
+        put(group_help(name, group.about, group.commands))
         return 0
     if found is None:
         names = sorted({each.name for each in catalog.entries("commands")})

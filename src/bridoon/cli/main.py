@@ -24,7 +24,7 @@ def main(argv: list[str] | None = None) -> int:
         from bridoon.cli import dispatch
 
         code = dispatch.run(words)
-        sys.stdout.flush()
+        _flush()
         return code
     except BridoonError as wrong:
         tell(wrong)
@@ -37,6 +37,20 @@ def main(argv: list[str] | None = None) -> int:
         # Whoever read our output has gone; the interpreter must not try to flush it again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 141
+
+
+def _flush() -> None:
+    """Write out what is left. A standard output that is closed has nothing to lose."""
+    if sys.stdout is not None and not sys.stdout.closed:
+        try:
+            sys.stdout.flush()
+        except BrokenPipeError:
+            raise
+        except OSError as wrong:
+            from bridoon.errors import BridoonError
+
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            raise BridoonError(f"standard output cannot be written: {wrong.strerror}") from None
 
 
 def tell(wrong: Exception) -> None:

@@ -203,7 +203,7 @@ def _quote(path: str) -> str:
 
 
 def _obstacles(plan: Plan, path: str, target: str, env: Mapping[str, str]) -> list[str]:
-    from bridoon.loop.standalone import catalog_of
+    from bridoon.loop.place import catalog_of
 
     catalog = catalog_of(env, os.getcwd(), warn=False)
     here = {source.path for source in catalog.unscoped_sources}

@@ -162,17 +162,17 @@ def _resume(repl: Repl, argument: str) -> None:
 def recall(repl: Repl) -> None:
     """Show the end of what was said in the session."""
     said, answered = repl.conversation.last_exchange()
+    lines = []
     if said:
-        repl.say(f"{repl.paint.style('you', 'You:')} {squeeze(said, max(20, repl.paint.columns() * 2))}")
+        lines.append(f"{repl.paint.style('you', 'You:')} {squeeze(said, max(20, repl.paint.columns() * 2))}")
     if answered:
-        lines = repl.paint.markdown(answered).split("\n")
-        shown = lines[-RECALL_LINES:]
-        more = (
-            [repl.paint.style("dim", f"… {len(lines) - len(shown)} lines before")]
-            if len(lines) > len(shown)
-            else []
-        )
-        repl.say("\n".join([repl.paint.style("agent", "Agent:"), *more, *shown]))
+        answer = repl.paint.markdown(answered).split("\n")
+        hidden = len(answer) - RECALL_LINES
+        lines.append(repl.paint.style("agent", "Agent:"))
+        lines += [repl.paint.style("dim", f"… {hidden} lines before")] if hidden > 0 else []
+        lines += answer[-RECALL_LINES:]
+    if lines:
+        repl.say("\n".join(lines))
 
 
 def _fork(repl: Repl, argument: str) -> None:

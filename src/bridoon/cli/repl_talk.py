@@ -79,7 +79,7 @@ class Repl:
         elif command.anytime:
             self._carry_out(command, argument.strip())
         else:
-            self._when_idle(text, lambda: self._carry_out(command, argument.strip()))
+            self._when_idle(text.strip(), lambda: self._carry_out(command, argument.strip()))
 
     def _when_idle(self, text: str, work: Callable[[], None]) -> None:
         if self.busy:
@@ -88,6 +88,8 @@ class Repl:
             work()
 
     def _carry_out(self, command: Command, argument: str) -> None:
+        if self.screen.live:
+            self.say(self.paint.style("dim", f"\n{command.name} {argument}".rstrip()))
         try:
             command.run(self, argument)
         except BridoonError as wrong:

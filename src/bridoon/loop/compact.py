@@ -12,7 +12,7 @@ from typing import NamedTuple
 from bridoon.errors import BridoonError
 from bridoon.loop.chain import run_stage
 from bridoon.loop.run import Front, Run
-from bridoon.loop.standalone import catalog_of
+from bridoon.loop.place import catalog_of
 from bridoon.model.message import Image, Message, Text, Thinking, ToolCall, ToolResult
 from bridoon.session import store
 from bridoon.session.view import is_summary, window

@@ -9,7 +9,8 @@ from bridoon.errors import BridoonError
 from bridoon.loop.follow import carry_out
 from bridoon.loop.resolve import resolve
 from bridoon.loop.run import Front, Run
-from bridoon.loop.standalone import catalog_of, run_of
+from bridoon.loop.place import catalog_of
+from bridoon.loop.standalone import run_of
 from bridoon.model.event import Event, ToolFinished, ToolStarted
 from bridoon.model.message import Message, Text
 from bridoon.sdk.script import Context, Result

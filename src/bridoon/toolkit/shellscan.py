@@ -45,6 +45,8 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9@*#?$!-]")
 _DEFAULT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*:?[-=+](.*)", re.DOTALL)
 _HERE = re.compile(r"<<-?[ \t]*(\\?[^\s;&|<>()]+)")
 _PLAIN = re.compile(r"[^\\'\"`$ \t\r\n;&|()<>]+")
+_TO_SINGLE = re.compile(r"[^']*'")
+_TO_QUOTE = {quote: re.compile(rf"(?:[^\\{quote}]|\\.)*{quote}", re.DOTALL) for quote in "'\""}
 _ANSI = re.compile(
     r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|([0-7]{1,3})|(.))", re.DOTALL
 )
@@ -132,6 +134,8 @@ def _without_options(words: Words) -> Iterator[Words]:
 
 def _expand_braces(word: str) -> list[str]:
     """`{a,b}c` as `ac`, `bc`; at most some dozens of results."""
+    if len(word) > 1000:
+        return [word]
     done: list[str] = []
     queue = [word]
     while queue and len(done) + len(queue) < 64:
@@ -161,6 +165,8 @@ class _Scanner:
         """The redirection operator whose target comes next; that is no word of the command."""
         self._values: dict[str, str] = {}
         self._here: list[str] = []
+        self._patience = 50
+        """How many more nests that do not fit together are looked through to the end of the text."""
 
     def run(self) -> None:
         while self._at < len(self._text):
@@ -212,7 +218,7 @@ class _Scanner:
     def _redirection(self, char: str) -> None:
         if self._text[self._at + 1 : self._at + 2] == "(":
             self._at += 1
-            self._enclosed("(", ")")
+            self._enclosed(")")
             self._add("/dev/fd/63")
             return
         if self._word is not None and _FD.fullmatch(self._word):
@@ -246,7 +252,7 @@ class _Scanner:
             case '"':
                 self._quoted('"')
             case "`":
-                self._enclosed("`", "`")
+                self._enclosed("`")
                 self._add("")
             case "$":
                 self._dollar()
@@ -257,13 +263,15 @@ class _Scanner:
 
     def _quoted(self, quote: str, ansi: bool = False) -> None:
         """A quoted string; a quote that is never closed is left out."""
-        end = self._at + 1
-        escapes = quote == '"' or ansi
-        while end < len(self._text) and self._text[end] != quote:
-            end += 2 if escapes and self._text[end] == "\\" else 1
-        if end >= len(self._text):
-            self._at += 1
-            return
+        end = self._closing('"') if quote == '"' else -1
+        if end < 0:
+            found = (_TO_SINGLE if quote == "'" and not ansi else _TO_QUOTE[quote]).match(
+                self._text, self._at + 1
+            )
+            if found is None:
+                self._at += 1
+                return
+            end = found.end() - 1
         inside = self._text[self._at + 1 : end]
         self._at = end + 1
         if ansi:
@@ -294,23 +302,38 @@ class _Scanner:
         self.inner += scanner.inner
         return "".join(pieces)
 
-    def _enclosed(self, opening: str, closing: str) -> None:
+    def _enclosed(self, closing: str) -> None:
         """Take note of what stands between here and the fitting `closing`; without one, of all the rest."""
-        depth = 0
-        end = self._at
-        while end < len(self._text):
-            char = self._text[end]
-            if char == "\\":
-                end += 1
-            elif char == closing and (opening != closing or end > self._at):
-                depth -= 1 if opening != closing else 0
-                if depth == 0:
-                    break
-            elif char == opening and opening != closing:
-                depth += 1
-            end += 1
+        end = self._closing(closing)
+        if end < 0:
+            end = self._text.find(closing, self._at + 1)
+        if end < 0:
+            end = len(self._text)
         self.inner.append(self._text[self._at + 1 : end])
         self._at = end + 1
+
+    def _closing(self, closing: str) -> int:
+        """Where what begins here ends, past whatever is nested in it; -1 when it does not fit together."""
+        if self._patience == 0:
+            return -1
+        open_ends = [closing]
+        at = self._at + 1
+        while at < len(self._text):
+            char, end = self._text[at], open_ends[-1]
+            if char == end:
+                open_ends.pop()
+                if not open_ends:
+                    return at
+            elif end != "'":
+                if char == "\\":
+                    at += 1
+                elif char == "`" or (char in "'\"" and end != '"'):
+                    open_ends.append(char)
+                elif char == "(" and (end != '"' or self._text[at - 1] == "$"):
+                    open_ends.append(")")
+            at += 1
+        self._patience -= 1
+        return -1
 
     def _dollar(self) -> None:
         after = self._text[self._at + 1 : self._at + 2]
@@ -320,7 +343,7 @@ class _Scanner:
         elif after == '"':
             self._quoted('"')
         elif after == "(":
-            self._enclosed("(", ")")
+            self._enclosed(")")
             self._add("")
         elif after == "{":
             end = self._text.find("}", self._at)

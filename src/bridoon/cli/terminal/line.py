@@ -275,6 +275,7 @@ class Line:
             raise
 
     def _begin_question(self, reply: Reply[str], choices: list[str]) -> None:
+        self._app.layout.focus(self._buffer)
         self._question = (reply, choices, self._buffer.document)
         self._buffer.reset()
         self.refresh()
