@@ -1,4 +1,4 @@
-"""Which provider, model, endpoint and key a run gets, with the bundled packs and files of users and projects."""
+"""Which provider, model, endpoint and key a run gets: bundled packs, files of users and projects, servers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 import socket
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from catalogs import catalog, home
@@ -208,9 +207,7 @@ def choose(project: Project, **env: str) -> detect.Found:
 
 @pytest.fixture
 def nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        detect, "local_variants", lambda catalog: [("ollama", address.parse("http://127.0.0.1:9/v1"))]
-    )
+    monkeypatch.setattr(detect, "local_variants", lambda catalog: places("http://127.0.0.1:9"))
 
 
 @pytest.mark.usefixtures("nobody_answers")
@@ -268,10 +265,9 @@ def servers() -> Iterator[list[Api]]:
         yield [one, two]
 
 
-def places(*urls: str) -> list[tuple[str, Any]]:
-    return [
-        (f"server{number}", address.parse(f"{url}/v1/chat/completions")) for number, url in enumerate(urls, 1)
-    ]
+def places(*urls: str) -> list[detect.Place]:
+    wheres = [address.parse(f"{url}/v1/chat/completions") for url in urls]
+    return [detect.Place(f"server{number}", where) for number, where in enumerate(wheres, 1)]
 
 
 def test_the_first_server_that_answers_is_taken_with_its_first_chat_model(servers: list[Api]) -> None:

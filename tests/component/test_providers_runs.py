@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
-import pty
 import stat
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from fakes.api_answers import Said
 from fakes.api_server import Api, api_server, call, cut, status
+from fakes.terminal import AtTerminal
 from project import Project, Result, hs
 from providing import KEY
 
@@ -196,56 +194,27 @@ def test_what_is_no_key_is_not_stored(project: Project, stdin: str) -> None:
 
 
 def test_a_key_is_asked_for_at_the_terminal_without_showing_it(project: Project) -> None:
-    leader, follower = pty.openpty()
-    process = subprocess.Popen(
-        [hs(), "auth", "set", "groq"],
-        cwd=project.dir,
-        env=project.env,
-        stdin=follower,
-        stdout=follower,
-        stderr=follower,
-        start_new_session=True,
-        preexec_fn=lambda: __import__("fcntl").ioctl(0, __import__("termios").TIOCSCTTY, 0),
-    )
-    os.close(follower)
-    seen = b""
-    while b"API key for groq:" not in seen:
-        seen += os.read(leader, 1000)
-    os.write(leader, b"typed-secret-key\n")
-    while True:
-        try:
-            data = os.read(leader, 1000)
-        except OSError:
-            break
-        if not data:
-            break
-        seen += data
-    os.close(leader)
-    assert process.wait(10) == 0
-    assert b"typed-secret" not in seen
+    with AtTerminal([hs(), "auth", "set", "groq"], project.env, project.dir) as terminal:
+        terminal.wait_for("API key for groq:")
+        terminal.type("typed-secret-key\n")
+        assert terminal.wait() == 0
+    assert "typed-secret" not in terminal.shown
     assert "typed-secret-key" in (project.home / ".harness" / ".auth.json").read_text("utf-8")
+
+
+LOGIN = """\
+#!/bin/sh
+[ "$HARNESS_AUTH_PROVIDER" = mine ] || exec cat
+echo '{"type": "oauth", "access_token": "t-1"}'
+"""
 
 
 def test_a_provider_with_a_login_of_its_own_brings_a_hook_for_it(project: Project) -> None:
     hook = project.home / ".harness" / "hooks.d" / "auth-set" / "10-login"
     hook.parent.mkdir(parents=True)
-    hook.write_text(
-        '#!/bin/sh\n[ "$HARNESS_AUTH_PROVIDER" = mine ] && echo \'{"type":"oauth","access_token":"t-1"}\' || cat\n',
-        "utf-8",
-    )
+    hook.write_text(LOGIN, "utf-8")
     hook.chmod(0o755)
-    leader, follower = pty.openpty()
-    done = subprocess.run(
-        [hs(), "auth", "set", "mine"],
-        cwd=project.dir,
-        env=project.env,
-        stdin=follower,
-        capture_output=True,
-        timeout=20,
-        check=False,
-    )
-    os.close(leader)
-    os.close(follower)
-    assert done.returncode == 0, done.stderr
+    with AtTerminal([hs(), "auth", "set", "mine"], project.env, project.dir) as terminal:
+        assert terminal.wait() == 0
     stored = json.loads((project.home / ".harness" / ".auth.json").read_text("utf-8"))
     assert stored == {"mine": [{"type": "oauth", "access_token": "t-1"}]}

@@ -232,8 +232,10 @@ def test_a_tool_runs_as_the_program_that_it_is(tmp_path: Path) -> None:
         "HARNESS_CWD": str(tmp_path),
     }
     env.pop("HARNESS_TOOL_STATUS", None)
+    env.pop("HARNESS_ROOT", None)
+    command = "echo out; echo err >&2; echo ${PATH%%:*}; exit 3"
     done = subprocess.run(
-        [TOOLS / "bash", "--exec"], input=b'{"command": "echo out; echo err >&2; exit 3"}',
+        [TOOLS / "bash", "--exec"], input=json.dumps({"command": command}).encode(),
         env=env, capture_output=True, timeout=20, check=False,
     )  # fmt: skip
-    assert (done.returncode, done.stdout, done.stderr) == (0, b"out\nerr\n", b"")
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"out\nerr\n{ROOT}/bin\n".encode(), b"")

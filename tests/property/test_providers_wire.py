@@ -10,6 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bridoon.catalog import variants
+from bridoon.errors import ConfigError
+from bridoon.providers import address
 from bridoon.wire import http1, jsontext, sse
 from bridoon.wire.lines import LineSplitter, LineTooLong
 
@@ -141,3 +144,25 @@ def test_strings_that_look_like_marks_are_left_alone() -> None:
 def test_what_json_cannot_hold_is_refused(text: str) -> None:
     with pytest.raises((ValueError, RecursionError)):
         jsontext.load(text)
+
+
+# ---- the host that a key goes to
+
+URLS = st.builds(
+    "{}{}{}".format,
+    st.sampled_from(["http://", "https://", "HTTPS://", "http:/", "//", ""]),
+    st.text("ab.@:/\\?#[]%-1\t é", max_size=12),
+    st.sampled_from(["", "/v1", "api.example.com/v1", "@evil.example", ":80"]),
+)
+
+
+@given(URLS)
+def test_the_rule_for_keys_and_the_client_agree_about_the_host(url: str) -> None:
+    try:
+        host = address.parse(url).host
+    except ConfigError:
+        return
+    scheme, judged = variants._host(url.strip())
+    # No host is the rule's word for a URL that it does not trust with any key that is meant for somebody.
+    assert judged in ("", host.rstrip("."))
+    assert scheme in ("", "http", "https")

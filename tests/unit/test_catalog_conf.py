@@ -219,3 +219,18 @@ def test_the_catalog_judges_by_its_own_variants(project: Project) -> None:
     conf = found.conf("evil")
     assert conf is not None
     assert not found.key_allowed(conf, "GROQ_API_KEY")
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ("deny bash(rm *)  # never", "bash(rm *)"),
+        ("deny bash(rm *)  # see (note)", "bash(rm *)"),
+        ("deny bash(f (x) y)", "bash(f (x) y)"),
+        ("deny web_get   # all of it", "web_get"),
+    ],
+)
+def test_a_comment_after_a_rule_is_no_part_of_it(tmp_path: Path, line: str, text: str) -> None:
+    found = re.fullmatch(conf.RULE, line)
+    assert found is not None
+    assert found[2] == text

@@ -12,6 +12,8 @@ from bridoon.errors import ProviderError
 from bridoon.model.message import Text, Thinking, ToolCall, Usage
 from bridoon.providers import anthropic, generic, openai_chat, openai_responses, outcome, values
 
+FILTERED = {"reason": "content_filter"}
+
 
 def answer(*parts: Any, stop: str) -> outcome.Answer:
     return outcome.Answer("p", parts, stop, "m", Usage())
@@ -50,7 +52,7 @@ def test_a_stop_for_calls_without_calls_is_an_end_and_told() -> None:
         (openai_chat, {"choices": [{"message": {"refusal": "no"}, "finish_reason": "stop"}]}, "refusal"),
         (openai_responses, {"status": "completed", "output": []}, "end"),
         (openai_responses, {"status": "incomplete", "output": []}, "length"),
-        (openai_responses, {"status": "incomplete", "incomplete_details": {"reason": "content_filter"}}, "refusal"),
+        (openai_responses, {"status": "incomplete", "incomplete_details": FILTERED}, "refusal"),
     ],
 )  # fmt: skip
 def test_stop_words(module: Any, raw: dict[str, Any], stop: str) -> None:

@@ -42,11 +42,15 @@ def test_lines_that_the_display_left_out_are_counted() -> None:
     text = tool_text("bash", {"command": "x"}, "\n".join(map(str, range(100))), False)
     lines, left_out = result_of(text, "bash", {"command": "x"})
     assert len(lines) + left_out == 100
-    assert shortened(lines, left_out, "~/f.md", 4) == ["0", "1", "2", "… 97 more lines: ~/f.md"]
+    assert shortened(lines, left_out, "~/f.md") == [*"0123456", "… 93 more lines: ~/f.md"]
 
 
 def test_a_short_result_is_shown_whole() -> None:
     assert shortened(["a", "b"], 0, "~/f.md") == ["a", "b"]
+
+
+def test_a_long_line_of_a_result_is_cut() -> None:
+    assert shortened(["a" * 99, "b"], 0, "~/f.md", 5) == ["aaaa…", "b", "… whole: ~/f.md"]
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from bridoon.catalog.files import decode, read_file
 from bridoon.catalog.shelf import Shelf
 from bridoon.catalog.sources import NearMiss, Source
 
-RULE = r"(allow|ask|deny)\s+([A-Za-z0-9_*?.:-]+(?:\(.*\))?)"
+RULE = r"(allow|ask|deny)\s+([A-Za-z0-9_*?.:-]+(?:\(.*?\))?)(?:\s+#.*)?"
 KEY = r"[A-Za-z_][A-Za-z0-9_.-]*"
 COMMENT = r"\s#\s.*"
 

@@ -23,11 +23,13 @@ AUTH_SET = Command(
     1,
     1,
     (LOCAL,),
-    "Asks for the key without showing it, or reads it from standard input: `hs auth set groq < key.txt`. It replaces "
-    "what was stored for that provider.",
+    "Asks for the key without showing it, or reads it from standard input: `hs auth set groq < key.txt`. "
+    "It replaces what was stored for that provider.",
     completes="provider",
 )
-AUTH_LIST = Command("auth list", "list what is stored, secrets masked", "[PROVIDER]", 0, 1, completes="provider")
+AUTH_LIST = Command(
+    "auth list", "list what is stored, secrets masked", "[PROVIDER]", 0, 1, completes="provider"
+)
 AUTH_RM = Command("auth rm", "remove a stored key", "PROVIDER [NUMBER]", 1, 2, (LOCAL,), completes="provider")
 AUTH = (AUTH_SET, AUTH_LIST, AUTH_RM)
 ABOUT = "store, list and remove the keys of providers"
@@ -88,8 +90,8 @@ def _credential(name: str, env: Env) -> Mapping[str, object]:
         _check_key(key)
         return {"type": "api_key", "key": key}
     from bridoon.loop.chain import run_stage
-    from bridoon.loop.run import Run
     from bridoon.loop.place import catalog_of
+    from bridoon.loop.run import Run
     from bridoon.proc.cancel import Cancel
 
     # Every provider's hooks are asked, whichever provider is active.

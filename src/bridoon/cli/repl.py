@@ -166,7 +166,7 @@ def _stop_on_signals(repl: Repl, screen: Screen) -> None:
         repl.stop(signum)
 
     def interrupt(signum: int, frame: FrameType | None) -> None:
-        repl.interrupt()
+        screen.post(repl.interrupt)  # not here: the signal may have come in the middle of a write
 
     for signum in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(signum, stop)

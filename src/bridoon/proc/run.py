@@ -74,8 +74,7 @@ def run(  # noqa: PLR0913 - every one of them is something a caller decides
     `grace` seconds, and KILL. Background processes die with the call, unless `keep_background` and it ended
     by itself. `tty` lends the terminal to the program if there is one; else it cannot open `/dev/tty`.
 
-    Raises `CannotStart`; `Interrupted` (a `Cancelled`) once everything is stopped; also what `tick` and
-    `on_output` raise, likewise.
+    Raises `CannotStart`; `Interrupted` (a `Cancelled`) once everything is stopped; what `tick` and `on_output` raise.
     """
     if cancel is not None:
         cancel.check()
@@ -104,9 +103,8 @@ def run(  # noqa: PLR0913 - every one of them is something a caller decides
         stderr.finish()
         if terminal is not None:
             terminal.take_back()
-    completed = Completed(
-        call.code, stdout, stderr, time.monotonic() - call.began, timed_out, call.background, call.id
-    )
+    seconds = time.monotonic() - call.began
+    completed = Completed(call.code, stdout, stderr, seconds, timed_out, call.background, call.id)
     if cancelled:
         raise Interrupted(getattr(cancel, "signum", 0) or signal.SIGINT, completed)
     if terminal is not None and completed.code in (-signal.SIGINT, 128 + signal.SIGINT):

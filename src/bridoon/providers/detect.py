@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridoon.errors import NoProvider
 from bridoon.providers import address, knobs
-from bridoon.providers.select import Credentials, mentions
+from bridoon.providers.select import Credentials, mentions, stored_credentials, variant_key
 from bridoon.providers.values import table
 from bridoon.wire import http1
 
@@ -47,6 +47,15 @@ class Found(NamedTuple):
     why: str
     """Words for the user: `GROQ_API_KEY is set`."""
     model: str = ""
+
+
+class Place(NamedTuple):
+    """Where a model server may answer."""
+
+    name: str
+    """The provider's."""
+    address: address.Address
+    key: str = ""
 
 
 def choose(catalog: Catalog, env: Mapping[str, str], stored: Credentials) -> Found:
@@ -166,7 +175,8 @@ def default_model(name: str, catalog: Catalog, env: Mapping[str, str]) -> str:
     if conf is None or not address.leads_here(conf.url):
         return ""
     where = address.parse(conf.url)
-    found = local_server([(name, where)], ASK_LIMIT)
+    key = variant_key(catalog, conf, env, stored_credentials(catalog))
+    found = local_server([Place(name, where, key)], ASK_LIMIT)
     if found is None:
         raise NoProvider(
             f"{name}: no model server answers at {where.origin}", "start it, or name a model with -m"
@@ -179,24 +189,26 @@ def _own_server(name: str, env: Mapping[str, str]) -> str:
     if name != "openai":
         return ""
     url = knobs.full_url(env, "OPENAI", "", "/chat/completions")
-    found = local_server([(name, address.parse(url))], ASK_LIMIT) if address.leads_here(url) else None
+    if not address.leads_here(url):
+        return ""
+    found = local_server([Place(name, address.parse(url), env.get("OPENAI_API_KEY", "").strip())], ASK_LIMIT)
     return found.model if found else ""
 
 
 # ---- servers on this machine
 
 
-def local_variants(catalog: Catalog) -> list[tuple[str, address.Address]]:
+def local_variants(catalog: Catalog) -> list[Place]:
     """The variants whose URL leads to this machine, in the order in which they are preferred."""
     found = {conf.name: conf for conf in catalog.confs() if address.leads_here(conf.url)}
     rank = {name: index for index, name in enumerate(LOCAL_ORDER)}
     names = sorted(found, key=lambda name: (rank.get(name, len(rank)), name))
-    return [(name, address.parse(found[name].url)) for name in names]
+    return [Place(name, address.parse(found[name].url)) for name in names]
 
 
-def local_server(places: Sequence[tuple[str, address.Address]], limit: float = PROBE_LIMIT) -> Found | None:
+def local_server(places: Sequence[Place], limit: float = PROBE_LIMIT) -> Found | None:
     """The first of some named endpoints whose server answers with a list of models. All are asked at once."""
-    asked = [_Probe(name, where) for name, where in places]
+    asked = [_Probe(place) for place in places]
     try:
         _wait_for(asked, limit)
     finally:
@@ -204,15 +216,16 @@ def local_server(places: Sequence[tuple[str, address.Address]], limit: float = P
             probe.close()
     for probe in asked:
         if probe.model:
-            return Found(probe.name, f"a model server answers at {probe.address.origin}", probe.model)
+            where = probe.place.address.origin
+            return Found(probe.place.name, f"a model server answers at {where}", probe.model)
     return None
 
 
 class _Probe:
     """One question to one port: which models do you have?"""
 
-    def __init__(self, name: str, where: address.Address) -> None:
-        self.name, self.address = name, where
+    def __init__(self, place: Place) -> None:
+        self.place, where = place, place.address
         self.model = ""
         self.sock = socket.socket(socket.AF_INET6 if ":" in where.host else socket.AF_INET)
         self.sock.setblocking(False)
@@ -240,15 +253,18 @@ class _Probe:
                 self._read()
         except BlockingIOError:
             pass
-        except (OSError, http1.BadResponse):
+        except (OSError, ValueError):
             self.done = True
 
     def _ask(self) -> None:
         code = self.sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
         if code:
             raise OSError(code, "refused")
-        head = {"Host": self.address.authority, "Accept": "application/json", "Connection": "close"}
-        self.sock.send(http1.request_head("GET", models_path(self.address.target), head))
+        where = self.place.address
+        head = {"Host": where.authority, "Accept": "application/json", "Connection": "close"}
+        if self.place.key:
+            head["Authorization"] = f"Bearer {self.place.key}"
+        self.sock.send(http1.request_head("GET", models_path(where.target), head))
         self.asked = True
 
     def _read(self) -> None:

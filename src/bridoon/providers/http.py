@@ -266,13 +266,11 @@ def _quiet(wire: Wire, parser: http1.Response) -> bool:
             except TimeoutError:
                 return False
             continue
-        if not data or parser.done:
+        if not data or parser.done or time.monotonic() > deadline:
             return False
         try:
             parser.feed(data)
         except http1.BadResponse:
-            return False
-        if parser.received > BODY_LIMIT:
             return False
 
 

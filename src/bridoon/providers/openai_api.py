@@ -29,8 +29,8 @@ HARNESS_THINKING    off, low, medium, high or max"""
 
 Head = dict[str, Any]
 
-_learnt: dict[str, list[Callable[[Head], bool]]] = {}
-"""Endpoint to the changes that it made us make, so that a refusal is met once per process."""
+_learnt: dict[tuple[str, str], list[Callable[[Head], bool]]] = {}
+"""Endpoint and model to the changes that they made us make, so that a refusal is met once per process."""
 
 
 def ready(context: Context) -> bool:
@@ -76,7 +76,8 @@ def call(payload: dict[str, Any], context: Context) -> dict[str, Any]:
     if system and not responses:
         conversation = [{"role": "system", "content": system}, *conversation]
     items = join(conversation)
-    for change in _learnt.get(endpoint.url, ()):
+    learnt = _learnt.setdefault((endpoint.url, head.get("model", "")), [])
+    for change in learnt:
         change(head)
     while True:
         names = claims(payload, context)
@@ -87,7 +88,7 @@ def call(payload: dict[str, Any], context: Context) -> dict[str, Any]:
         try:
             return exchange(endpoint, content, spelling, context)
         except Refusal as wrong:
-            if not _give_way(endpoint.url, head, wrong, context):
+            if not _give_way(learnt, head, wrong, context):
                 raise
 
 
@@ -112,6 +113,8 @@ def chat_head(payload: Mapping[str, Any], env: Mapping[str, str], url: str) -> H
     every service has a limit of its own.
     """
     head: Head = {"model": knobs.model_of(payload, env), **knobs.sampling(env, "OPENAI")}
+    if not head["model"]:
+        del head["model"]  # a server with one model needs no name; others say that they do
     limit = knobs.count(env, "OPENAI_MAX_TOKENS")
     if limit:
         official = address.parse(url).host == "api.openai.com"
@@ -189,13 +192,12 @@ CHANGES: dict[str, tuple[Callable[[Head], bool], str]] = {
 """Word in a refusal to the change that may satisfy the service, and what the user should know then."""
 
 
-def _give_way(url: str, head: Head, wrong: Refusal, context: Context) -> bool:
+def _give_way(learnt: list[Callable[[Head], bool]], head: Head, wrong: Refusal, context: Context) -> bool:
     """Change the request when the service refused something that it can do without; whether anything
     changed.
     """
     if wrong.status not in (400, 422) or wrong.kind != "invalid":
         return False
-    learnt = _learnt.setdefault(url, [])
     for word, (change, note) in CHANGES.items():
         if word in wrong.message and change not in learnt and change(head):
             learnt.append(change)

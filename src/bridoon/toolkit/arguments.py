@@ -45,3 +45,11 @@ def whole_number(given: dict[str, Any], name: str) -> int | None:
         shown = repr(value) if isinstance(value, int | float | str) else json_name(value)
         raise BridoonError(f"{name} must be a whole number from 0, not {shown[:60]}")
     return value
+
+
+def encode(text: str) -> bytes:
+    """The text in UTF-8; half a surrogate pair, which JSON can hold and UTF-8 cannot, becomes U+FFFD."""
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode("utf-8")

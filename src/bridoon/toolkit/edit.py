@@ -7,11 +7,10 @@ from typing import Any, NamedTuple
 from bridoon.errors import BridoonError
 from bridoon.sdk.script import Context, Result
 from bridoon.toolkit import textfile
-from bridoon.toolkit.arguments import json_name
+from bridoon.toolkit.arguments import encode, json_name
 from bridoon.toolkit.hashline import PREFIX, Anchor, line_hash, parse_anchor, show
 from bridoon.toolkit.paths import drop_in_note, file_argument
 from bridoon.toolkit.textfile import Line, TextFile
-from bridoon.toolkit.writing import encode
 
 SIZE_LIMIT = 32 << 20
 """Bytes of a file that is edited by lines."""

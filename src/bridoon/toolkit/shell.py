@@ -12,7 +12,6 @@ from bridoon.proc.run import CannotStart, Completed, run
 from bridoon.sdk.script import Context, Result
 from bridoon.toolkit import arguments
 from bridoon.toolkit.outcome import output_limit
-from bridoon.toolkit.writing import encode
 
 TIME_LIMIT = 120.0
 """Seconds that a command may take, unless the call or HARNESS_TOOL_TIMEOUT says otherwise."""
@@ -22,6 +21,8 @@ ARGUMENT_LIMIT = 100_000
 
 GRACE = 2.0
 """Seconds between TERM and KILL when the time is over."""
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 OURS = ("HARNESS_OUTPUT_FILE", "HARNESS_TOOL_STATUS", "HARNESS_CALL_ID")
 """Variables between the executor and this tool: a command has no use for them."""
@@ -71,7 +72,7 @@ def _seconds(value: object) -> float | None:
 
 
 def _run(command: str, limit: float, context: Context) -> Completed:
-    data = encode(command)
+    data = arguments.encode(command)
     if len(data) <= ARGUMENT_LIMIT:
         return _start(["-c", data.decode()], limit, context)
     import tempfile
@@ -87,7 +88,7 @@ def _run(command: str, limit: float, context: Context) -> Completed:
 
 def _start(words: list[str], limit: float, context: Context) -> Completed:
     ours = dict.fromkeys(OURS)
-    env = child_env(context.env, root=context.env.get("HARNESS_ROOT", ""), extra=ours)
+    env = child_env(context.env, root=context.env.get("HARNESS_ROOT") or ROOT, extra=ours)
     for shell in ("bash", "sh"):
         try:
             return run(

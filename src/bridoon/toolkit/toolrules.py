@@ -8,7 +8,6 @@ from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
 from bridoon.catalog.conf import Rule
-from bridoon.toolkit import pathrules
 
 FILE_TOOLS = frozenset({"read_file", "write_file", "edit_file"})
 """Tools whose patterns are about the file that their `path` names."""
@@ -82,6 +81,8 @@ def touched(rule: ToolRule, call: Call) -> str:
 
         return shellrules.touches(shellrules.Pattern.parse(rule.pattern), call.command)
     if call.path is not None and "\0" not in call.path:
+        from bridoon.toolkit import pathrules
+
         return call.path if pathrules.touches(rule.pattern, call.path, call.cwd, call.home) else ""
     return next((text for text in _strings(call.input) if fnmatchcase(text, rule.pattern)), "")
 
@@ -103,6 +104,8 @@ def allowed(rules: Iterable[ToolRule], call: Call) -> bool:
 
         return shellrules.allows([shellrules.Pattern.parse(pattern) for pattern in patterns], call.command)
     if call.path is not None and "\0" not in call.path:
+        from bridoon.toolkit import pathrules
+
         path = call.path
         return any(pathrules.allows(pattern, path, call.cwd, call.home) for pattern in patterns)
     match list(call.input.values()):

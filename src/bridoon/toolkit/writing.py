@@ -14,7 +14,7 @@ from bridoon.toolkit.paths import drop_in_note, file_argument, trouble
 def write_file(given: dict[str, Any], context: Context) -> Result:
     """Carry out a call of `write_file`. Raises BridoonError; the old content is then as it was."""
     path = file_argument(given, context.cwd)
-    data = encode(arguments.text(given, "content"))
+    data = arguments.encode(arguments.text(given, "content"))
     if path.endswith("/"):
         raise BridoonError(f"{path} names a directory, not a file")
     folder = os.path.dirname(os.path.realpath(path))
@@ -27,11 +27,3 @@ def write_file(given: dict[str, Any], context: Context) -> Result:
     textfile.replace(path, data)
     note = drop_in_note(path, context.sources)
     return Result(f"wrote {len(data)} bytes to {path}" + (f"\n{note}" if note else ""))
-
-
-def encode(text: str) -> bytes:
-    """The text in UTF-8; half a surrogate pair, which JSON can hold and UTF-8 cannot, becomes U+FFFD."""
-    try:
-        return text.encode("utf-8")
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode("utf-8")

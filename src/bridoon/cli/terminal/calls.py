@@ -40,12 +40,18 @@ def result_of(text: str, name: str, given: dict[str, Any]) -> tuple[list[str], i
     return [clean_lines(line) for line in body], left_out
 
 
-def shortened(lines: list[str], left_out: int, where: str, limit: int = RESULT_LINES) -> list[str]:
-    """The first lines of a result; when there are more, a last line says how many and where they are."""
-    if len(lines) + left_out <= limit:
-        return lines
-    hidden = len(lines) - limit + 1 + left_out
-    return [*lines[: limit - 1], f"… {hidden} more lines" + (f": {where}" if where else "")]
+def shortened(lines: list[str], left_out: int, where: str, width: int = 200) -> list[str]:
+    """The beginning of a result: lines cut to `width`, one that says how many more there are and where."""
+    whole = len(lines) + left_out <= RESULT_LINES
+    shown = lines if whole else lines[: RESULT_LINES - 1]
+    cut = any(len(line) > width for line in shown)
+    shown = [line if len(line) <= width else line[: width - 1] + "…" for line in shown]
+    if not whole:
+        return [
+            *shown,
+            f"… {len(lines) - len(shown) + left_out} more lines" + (f": {where}" if where else ""),
+        ]
+    return [*shown, f"… whole: {where}"] if cut and where else shown
 
 
 def duration(seconds: float) -> str:

@@ -143,7 +143,8 @@ class Shown(Front):
         outcome = "error, " if failed else ""
         head = title(name, given, self._paint.columns() - 20)
         shown = [f"{mark} {head} {self._paint.style('dim', f'({outcome}{duration(seconds)})')}"]
-        shown += [self._paint.style("dim", f"  {line}") for line in shortened(lines, left_out, where)]
+        lines = shortened(lines, left_out, where, 2 * self._paint.columns())
+        shown += [self._paint.style("dim", f"  {line}") for line in lines]
         self._show("call", "\n".join(shown))
 
     def _stopped(self) -> None:
@@ -178,10 +179,18 @@ class Shown(Front):
             calls = [self._call_line(call) for call in self._running.values()]
             open_part = self._open()
         room = max(0, rows - len(calls))
-        lines = open_part.split("\n")[-room:] if open_part and room else []
+        lines = self._rows(open_part)[-room:] if open_part and room else []
         if lines and self._last:
             lines = ["", *lines][-room:]
         return lines + calls[-rows:]
+
+    def _rows(self, text: str) -> list[str]:
+        """Lines that take one row each. Rendered ones do; others are cut where the terminal would."""
+        lines = text.split("\n")
+        if self._paint.colours:
+            return lines
+        width = max(1, self._paint.columns())
+        return [line[at : at + width] for line in lines for at in range(0, max(1, len(line)), width)]
 
     def _open(self) -> str:
         if self._thinking:

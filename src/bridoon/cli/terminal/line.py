@@ -193,6 +193,7 @@ class Line:
             style=STYLE,
             include_default_pygments_style=False,
             erase_when_done=True,
+            terminal_size_polling_interval=None,
             output=self._output,
         )
 

@@ -37,7 +37,10 @@ class Paint:
             return shown.rstrip()
         from bridoon.cli.terminal.markdown import rendered
 
-        lines = [line.rstrip(" \t") for line in rendered(shown, self.columns()).split("\n")]
+        try:
+            lines = [line.rstrip(" \t") for line in rendered(shown, self.columns()).split("\n")]
+        except Exception:  # a text that the renderer stumbles over must not stop a run
+            return shown.rstrip()
         while lines and not COLOUR.sub("", lines[0]).strip():
             lines.pop(0)
         while lines and not COLOUR.sub("", lines[-1]).strip():
