@@ -124,6 +124,7 @@ class Project:
             "TMPDIR": str(place / "tmp"),
             "LANG": "C.UTF-8",
             "TERM": "dumb",
+            "HARNESS_DETECT_LOCAL": "off",  # whatever runs on this machine is not the test's
             MARK: self.mark,
         }
         """The environment of what is run here; a test may change it."""

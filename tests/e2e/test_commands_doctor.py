@@ -168,7 +168,7 @@ def test_a_model_server_on_this_machine_is_found_and_would_be_used(project: Proj
     with api_server() as api:
         api.models = ["tiny-1"]
         project.provider("ollama.conf", f"protocol=openai\nurl={api.chat_url}\n")
-        result = project.run("doctor")
+        result = project.run("doctor", env={"HARNESS_DETECT_LOCAL": "on"})
     assert result.code == 0
     assert f"ollama           a model server answers at {api.url}: tiny-1" in result.stdout
     assert "hs would use     ollama, model tiny-1" in result.stdout

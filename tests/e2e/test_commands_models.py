@@ -74,7 +74,7 @@ def conf(project: Project, server: Server, *lines: str) -> None:
 def test_the_models_of_a_server_on_this_machine_are_listed(project: Project) -> None:
     with serving(models("tiny-1", "tiny-2")) as server:
         conf(project, server)
-        shown = project.run("models").stdout.splitlines()
+        shown = project.run("models", env={"HARNESS_DETECT_LOCAL": "on"}).stdout.splitlines()
     assert [line.split()[:2] for line in shown if "tiny-2" in line] == [["mine", "tiny-2"]]
     assert {path for path, _ in server.asked} == {"/v1/models"}
 

@@ -19,7 +19,7 @@ def test_an_interrupt_from_outside_is_a_ctrl_c(project: Project) -> None:
     with repl(project, "-p", "drip") as typist:
         typist.until("You: ")
         typist.enter("talk")
-        typist.until("word5 ")
+        typist.until_seen("word5")
         typist.signal(signal.SIGINT)
         typist.until("interrupted.*tokens: ")
         typist.signal(signal.SIGINT)

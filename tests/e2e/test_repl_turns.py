@@ -74,7 +74,7 @@ def test_ctrl_c_stops_an_answer_at_once_and_what_was_shown_is_kept(project: Proj
     with repl(project, "-p", "drip") as typist:
         typist.until("You: ")
         typist.enter("talk")
-        typist.until("word5 ")
+        typist.until_seen("word5")
         typist.type("\x03")
         typist.until("interrupted", patience=1.0)
         typist.until("tokens: ")
@@ -89,7 +89,10 @@ def test_ctrl_c_stops_an_answer_at_once_and_what_was_shown_is_kept(project: Proj
 
 
 def test_ctrl_c_stops_a_tool_and_the_session_goes_on(project: Project) -> None:
-    steps = [{"calls": [bash("echo started > flag; sleep 60"), bash("echo never")]}, {"say": "Good morning."}]
+    steps = [
+        {"calls": [bash("echo started > flag; sleep 60"), bash("echo beside it")]},
+        {"say": "Good morning."},
+    ]
     with repl(project, "--permissions", "auto", steps=steps) as typist:
         typist.until("You: ")
         typist.enter("sleep")
@@ -104,7 +107,7 @@ def test_ctrl_c_stops_a_tool_and_the_session_goes_on(project: Project) -> None:
     assert [each.role for each in messages(project)] == [
         "user", "assistant", "tool_result", "tool_result", "user", "assistant",
     ]  # fmt: skip
-    assert all("interrupted" in text for text in results(project))
+    assert sorted("interrupted" in text for text in results(project)) == [False, True]
 
 
 def test_a_second_ctrl_c_during_the_turn_leaves(project: Project) -> None:

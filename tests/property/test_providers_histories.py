@@ -25,7 +25,7 @@ MODULES = [anthropic, openai_chat, openai_responses]
 
 @st.composite
 def conversations(draw: st.DrawFn) -> list[Message]:
-    """What a session may hold: messages of people, answers as APIs give them, results in any number and order."""
+    """What a session may hold: messages of people, answers of APIs, results in any number and order."""
     messages: list[Message] = []
     used: set[str] = set()
     for turn in range(draw(st.integers(1, 5))):

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 from catalogs import bundled, catalog, home, reasons
 from project import Project
 
+from bridoon.catalog import conf
 from bridoon.catalog.conf import Rule, parse
 from bridoon.catalog.sources import Source
 from bridoon.catalog.variants import ProviderConf, key_allowed

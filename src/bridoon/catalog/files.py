@@ -95,10 +95,12 @@ def read_file(path: str, limit: int = TEXT_LIMIT) -> bytes:
     """The first bytes of a regular file, after symbolic links. Raises OSError; never waits for a pipe."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     with open(descriptor, "rb", buffering=0) as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
             raise OSError(f"{path} is not a regular file")
         parts = []
-        while limit > 0 and (part := file.read(limit)):
+        room = max(status.st_size + 1, 4096)
+        while limit > 0 and (part := file.read(min(limit, room))):
             parts.append(part)
             limit -= len(part)
         return b"".join(parts)

@@ -31,6 +31,21 @@ _ASIDE = re.compile(r"$|-\*-|(en)?coding[:=]|vim?:|shellcheck\b|type:|ruff:|pyli
 _DECORATORS = ("hook", "tool", "command", "provider")
 
 
+def environment(provider: Executable, env: Mapping[str, str]) -> list[str]:
+    """The variables that a provider says it reads (`--env`), as its own lines."""
+    if provider.bundled and provider.marked:
+        from bridoon.proc import inline
+
+        return inline.load(provider.path).environment.strip().splitlines()
+    try:
+        asks = b"--env" in read_file(provider.path)
+    except OSError:
+        return []
+    from bridoon.proc.cancel import Cancel
+
+    return _answer(provider, "--env", env, Cancel()).strip().splitlines() if asks else []
+
+
 def describe(drop_ins: Iterable[Executable], env: Mapping[str, str]) -> dict[str, str]:
     """The description of each drop-in, by its path; empty when it has none. Eight take 5 s at most."""
     found: dict[str, str] = {}
@@ -148,13 +163,17 @@ def _ask_all(asked: list[Executable], env: Mapping[str, str], found: dict[str, s
 
 def _ask(one: Executable, env: Mapping[str, str], cancel: Cancel) -> str:
     """The first line that `--describe` prints."""
+    return _first_line(_answer(one, "--describe", env, cancel))
+
+
+def _answer(one: Executable, flag: str, env: Mapping[str, str], cancel: Cancel) -> str:
     from bridoon.errors import Cancelled
     from bridoon.proc.environment import child_env
     from bridoon.proc.run import CannotStart, command_for, run
 
     try:
         done = run(
-            [*command_for(one.path, one.marked), "--describe"],
+            [*command_for(one.path, one.marked), flag],
             env=child_env(env, root=env["HARNESS_ROOT"]),
             timeout=LIMIT,
             cancel=cancel,
@@ -164,8 +183,8 @@ def _ask(one: Executable, env: Mapping[str, str], cancel: Cancel) -> str:
     except (CannotStart, Cancelled):
         return ""
     if done.timed_out:
-        return "(no answer to --describe within 5 s)"
-    return _first_line(done.stdout.text(4000)) if done.code == 0 else ""
+        return f"(no answer to {flag} within 5 s)"
+    return done.stdout.text(4000) if done.code == 0 else ""
 
 
 __all__ = ["comment", "declared", "describe"]

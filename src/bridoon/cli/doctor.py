@@ -96,16 +96,17 @@ class Examination:
         for each in found:
             if each.ready:
                 yield Finding(OK, clean(each.name), _about_key(each, env))
-        yield from self._local(found)
+        yield from self._local(found, env)
         others = [clean(each.name) for each in found if not each.ready and not each.local]
         if others:
             yield Finding(OK, "without a key", " ".join(others))
 
-    def _local(self, found: list[Provider]) -> Iterator[Finding]:
+    def _local(self, found: list[Provider], env: Env) -> Iterator[Finding]:
         from bridoon.providers import detect
 
         answering = []
-        for place in detect.local_variants(self._catalog):
+        knocks = detect.looks_for_servers(self._catalog, env)
+        for place in detect.local_variants(self._catalog) if knocks else ():
             server = detect.local_server([place])
             if server is not None:
                 answering.append(server.provider)

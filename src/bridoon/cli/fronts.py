@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import signal
 import sys
@@ -16,6 +15,7 @@ from bridoon.loop.follow import Outcome
 from bridoon.loop.run import Front
 from bridoon.model.event import Event, Failed, Notice, RunEnded, TextDelta, ThinkingDelta, ToolOutput, TurnEnded
 from bridoon.proc.cancel import Cancel
+from bridoon.wire import jsontext
 
 
 class AtTerminal(Front):
@@ -143,7 +143,7 @@ def result(session: str, outcome: Outcome) -> dict[str, Any]:
 
 def print_line(value: dict[str, Any]) -> None:
     """One JSON object and a newline on standard output, at once."""
-    write(sys.stdout, json.dumps(value, ensure_ascii=False) + "\n")
+    write(sys.stdout, jsontext.dump(value) + "\n")
 
 
 def write(stream: TextIO | None, text: str) -> None:

@@ -53,6 +53,7 @@ SETTINGS = (
     Setting("", "HARNESS_SESSIONS", "(the nearest .harness/sessions, else the home's)", "where sessions are"),
     Setting("", "HARNESS_LOG", "/dev/stderr", "where notes go"),
     Setting("", "HARNESS_ROOT", "(this installation)", "the installed files"),
+    Setting("detect_local", "HARNESS_DETECT_LOCAL", "on", "look for model servers on this machine", ("on", "off")),
     Setting("script", "BRIDOON_SCRIPT", "", "the script of the provider `scripted`"),
     Setting("local_model", "HARNESS_LOCAL_MODEL", "", "the GGUF file of the provider `local`"),
 )

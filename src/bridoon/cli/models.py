@@ -47,7 +47,7 @@ def models(argv: list[str], env: Mapping[str, str]) -> int:
     found = survey(catalog, env)
     use = chosen(catalog, env)
     name = given.words[0] if given.words else ""
-    listed = _marked(_of_one(name, found, catalog, env) if name else _of_all(found, env), use, name)
+    listed = _marked(_of_one(name, found, catalog, env) if name else _of_all(found, catalog, env), use, name)
     if given.has("--json"):
         put_json({"models": [each._asdict() for each in listed], "used": _used(use)})
         return 0
@@ -75,10 +75,15 @@ def _used(use: Chosen) -> dict[str, str] | None:
     return None if use.problem else {"provider": use.provider, "model": use.model, "why": use.why}
 
 
-def _of_all(found: list[Provider], env: Mapping[str, str]) -> list[Model]:
+def _of_all(found: list[Provider], catalog: Catalog, env: Mapping[str, str]) -> list[Model]:
     """The default models of what is ready, and what servers on this machine have."""
+    from bridoon.providers import detect
+
+    knocks = detect.looks_for_servers(catalog, env)
     listed = []
     for each in found:
+        if each.local and not knocks:
+            continue
         if each.local:
             listed += _of_local(each, env)
         elif each.ready and each.model:

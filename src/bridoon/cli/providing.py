@@ -70,6 +70,8 @@ def providers(argv: list[str], env: Env) -> int:
     given = read(declared.PROVIDERS, argv)
     if given is None:
         return 0
+    from bridoon.cli.describe import environment
+
     stop_at_once()
     catalog = catalog_here(env, os.getcwd())
     found = survey(catalog, env)
@@ -82,9 +84,12 @@ def providers(argv: list[str], env: Env) -> int:
             }
         )
         return 0
+    programs = {each.name: each for each in catalog.entries("providers", unscoped=True)}
     for each in found:
         mark = "*" if each.ready else " "
         put(f"{mark} {clean(each.name):<20} {clean(each.summary)}  [{clean(each.path)}]")
+        for line in environment(programs[each.name], env) if each.name in programs else ():
+            put(f"{'':<25}{clean(line)}")
     put("(* ready)" if found else "(no providers)")
     if misses:
         put("\nnearly, but not found:")

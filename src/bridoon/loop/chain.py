@@ -14,6 +14,7 @@ from bridoon.loop.env import seconds
 from bridoon.loop.run import Run
 from bridoon.proc import inline
 from bridoon.proc.run import CannotStart, Completed, command_for, run
+from bridoon.wire import jsontext
 
 Payload = dict[str, Any]
 
@@ -25,6 +26,8 @@ HOOK_LIMIT = 60.0
 
 OUTPUT_LIMIT = 64 << 20
 """Bytes that a hook may print. More is a failure: half a payload is worth nothing."""
+
+TOO_DEEP = "the JSON at hand is nested too deeply"
 
 
 def run_stage(run: Run, stage: str, payload: Payload) -> Payload:
@@ -76,6 +79,8 @@ def _inline(run_: Run, hook: Executable, stage: str, payload: Payload) -> Payloa
     except SystemExit as stop:
         message = stop.code if isinstance(stop.code, str) else f"hook {hook.path} exited {stop.code}"
         raise HookFailed(message, stage=stage, hook=hook.path, stderr=message) from None
+    except RecursionError:
+        raise HookFailed(f"hook {hook.path}: {TOO_DEEP}", stage=stage, hook=hook.path) from None
     except BridoonError as wrong:
         failed = HookFailed(wrong.message, stage=stage, hook=hook.path, stderr=wrong.message)
         failed.hint, failed.exit_code = wrong.hint, wrong.exit_code
@@ -106,7 +111,10 @@ def spawn(  # noqa: PLR0913 - a hook, its input, and how long it may hold what
 
     With `tty` it may ask at the terminal, and its stderr is shown there at once: that is where bash prompts.
     """
-    text = payload if isinstance(payload, str) else dump(payload)
+    try:
+        text = payload if isinstance(payload, str) else dump(payload)
+    except RecursionError:
+        raise HookFailed(f"hook {hook.path} was not run: {TOO_DEEP}", stage=stage, hook=hook.path) from None
     if limit is None:
         limit = seconds(run_.env, "HARNESS_HOOK_TIMEOUT", None if stage in PATIENT else HOOK_LIMIT)
     try:
@@ -173,7 +181,7 @@ def _check_exit(hook: Executable, stage: str, done: Completed, text: str) -> Non
 
 def parse(hook: Executable, stage: str, text: str, run_: Run | None = None) -> Payload:
     """The JSON object that a hook printed; several objects are merged, with a notice."""
-    decoder = json.JSONDecoder()
+    decoder = json.JSONDecoder(parse_float=jsontext.number)
     merged: Payload = {}
     documents, at = 0, 0
     try:
@@ -197,7 +205,7 @@ def parse(hook: Executable, stage: str, text: str, run_: Run | None = None) -> P
 
 def dump(payload: Payload) -> str:
     """A payload as one line of JSON."""
-    return json.dumps(payload, ensure_ascii=False, separators=(",", ":"))
+    return jsontext.dump(payload)
 
 
 def _object(text: str) -> Payload | None:

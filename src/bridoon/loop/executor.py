@@ -17,6 +17,7 @@ from bridoon.loop.run import Run
 from bridoon.proc import inline
 from bridoon.proc.run import CannotStart, command_for, run
 from bridoon.sdk.script import Picture, Result
+from bridoon.wire import jsontext
 from bridoon.toolkit.outcome import bounded, note, output_limit
 
 TOOL_LIMIT = 600.0
@@ -24,9 +25,6 @@ TOOL_LIMIT = 600.0
 
 SCHEMA_LIMIT = 10.0
 """Seconds that `--schema` may take."""
-
-AT_ONCE = 16
-"""Concurrent calls that run at the same time; the rest of a larger group waits its turn."""
 
 OUTPUT_BYTES = 64 << 20
 
@@ -59,15 +57,12 @@ class Task:
         return self._answer
 
 
-_turns = threading.BoundedSemaphore(AT_ONCE)
-
-
 def start(run_: Run, call: dict[str, Any]) -> Task:
     """Start a call beside others. Its gates must have passed."""
     run_.session.sync()
 
     def work() -> Answer:
-        with _turns:
+        with run_.turns_at_once:
             run_.cancel.check()
             return execute(run_, call)
 
@@ -83,7 +78,11 @@ def concurrent_group(run_: Run, calls: list[dict[str, Any]]) -> int:
     """How many calls at the head of the queue may run beside each other (0 or 1: the first runs alone)."""
     tools = index(run_)
     size = 0
+    seen: set[str] = set()
     for call in calls:
+        if call["id"] in seen:
+            break  # two calls of one id could not be told apart while both are under way
+        seen.add(call["id"])
         spec = tools.spec(call["name"])
         notes = (spec or {}).get("annotations") or {}
         if call.get("error") or not (notes.get("concurrent") or notes.get("readOnlyHint")):
@@ -139,7 +138,7 @@ def _process(run_: Run, tool: Executable, call: dict[str, Any], extra: dict[str,
     try:
         done = run(
             [*command_for(tool.path, tool.marked), "--exec"],
-            stdin=json.dumps(call["input"], ensure_ascii=False).encode("utf-8", "replace") + b"\n",
+            stdin=jsontext.dump(call["input"]).encode("utf-8", "replace") + b"\n",
             cwd=run_.session.cwd,
             env=run_.child_environment("tool_exec", extra),
             timeout=limit,
@@ -210,7 +209,7 @@ def schema_of(run_: Run, tool: Executable) -> dict[str, Any]:
     text = done.stdout.data.decode("utf-8", "replace")
     try:
         schema = json.loads(text)
-    except ValueError as wrong:
+    except (ValueError, RecursionError) as wrong:
         raise BridoonError(f"--schema printed no JSON ({wrong}): {text.strip()[:60]!r}") from None
     if not isinstance(schema, dict):
         raise BridoonError(f"--schema printed a JSON {type(schema).__name__}, not an object")

@@ -8,7 +8,7 @@ from bridoon.errors import Cancelled, HookFailed, LimitReached
 from bridoon.dialects.stream import usage_of
 from bridoon.loop.chain import Payload, carried, run_stage
 from bridoon.loop.env import turn_limit
-from bridoon.loop.gate import run_tool_exec
+from bridoon.loop.gate import run_tool_exec, settle
 from bridoon.loop.run import Run
 from bridoon.model.event import RunEnded, TurnEnded
 from bridoon.model.message import Message, Text, Usage
@@ -47,7 +47,10 @@ def carry_out(run: Run) -> Outcome:
 
 def _guarded(run: Run) -> Outcome:
     try:
-        output = follow(run)
+        try:
+            output = follow(run)
+        finally:
+            settle(run)
         stop, code = _stop_word(run), run.failure
     except Cancelled as cancelled:
         keep_shown(run, "cancelled")
@@ -94,6 +97,8 @@ def follow(run: Run) -> str:
     while state:
         run.cancel.check()
         run.refresh()
+        if run.flight and state in ("assemble", "send", "receive"):
+            settle(run)
         states += 1
         if state == "send":
             states = 0

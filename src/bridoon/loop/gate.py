@@ -11,11 +11,12 @@ import sys
 from typing import Any, NamedTuple
 
 from bridoon.catalog.lookup import Executable
-from bridoon.errors import HookFailed
+from bridoon.errors import Cancelled, HookFailed
 from bridoon.loop import executor
 from bridoon.loop.chain import Payload, output, parse, run_hook, spawn
 from bridoon.loop.env import seconds
 from bridoon.loop.run import Run
+from bridoon.loop.toolpass import record, stops_at_refusal
 
 EXECUTOR = "10-exec"
 """The basename of the hook that starts tools."""
@@ -29,6 +30,7 @@ class Ahead(NamedTuple):
     """A call whose gates have run before its pass, because its neighbours run beside it."""
 
     payload: Payload
+    """After its gates; it names the call that runs."""
     refusal: HookFailed | None
     task: executor.Task | None
 
@@ -59,9 +61,32 @@ def run_tool_exec(run: Run, payload: Payload) -> Payload:
     if not executors:
         message = f"no {EXECUTOR} hook in tool_exec: nothing may start a tool"
         raise HookFailed(message, stage="tool_exec", hook=EXECUTOR, refused=calls[0])
-    for hook in (*executors, *observers):
+    for hook in executors:
         passed = run_hook(run, hook, "tool_exec", passed)
+    for hook in observers:
+        try:
+            passed = run_hook(run, hook, "tool_exec", passed)
+        except HookFailed:
+            record(run, passed)  # the tool has run: what it answered is not lost with the run
+            raise
     return passed
+
+
+def settle(run: Run) -> None:
+    """Wait for calls that were started beside others and whose pass never came, and record what they answered."""
+    flight, run.flight = run.flight, {}
+    cancelled: Cancelled | None = None
+    for ahead in flight.values():
+        if ahead.task is None:
+            continue
+        try:
+            text, failed, images, seconds = ahead.task.wait()
+        except Cancelled as stopped:
+            cancelled = stopped
+            continue
+        record(run, {**ahead.payload, "result": text, "error": failed, "images": images, "seconds": seconds})
+    if cancelled is not None:
+        raise cancelled
 
 
 def _hooks(run: Run) -> tuple[list[tuple[Executable, bool, str]], list[Executable], list[Executable]]:
@@ -97,6 +122,8 @@ def _go_ahead(
             passed.append(Ahead(_pass_gates(run, gates, given), None, None))
         except HookFailed as refusal:
             passed.append(Ahead(given, refusal, None))
+            if stops_at_refusal(run):
+                break
     for call, ahead in zip(calls, passed, strict=False):
         if ahead.refusal is None and not isinstance(ahead.payload.get("result"), str):
             ahead = ahead._replace(task=executor.start(run, ahead.payload["tool_calls"][0]))
@@ -132,6 +159,8 @@ def _pass(run: Run, hook: Executable, stage: str, payload: Payload, new: bool) -
     passed = _read_answer(hook, stage, payload, answer)
     after = passed["tool_calls"][0]
     changed = (after["name"], after.get("input")) != (before["name"], before.get("input"))
+    if isinstance(payload.get("result"), str):
+        changed = changed or passed.get("result") != payload["result"]
     if new and changed:
         reason = f"hook {hook.path} is new in this run: it may refuse a call, but not change it"
         raise HookFailed(reason, stage=stage, hook=hook.path)
@@ -177,10 +206,15 @@ def _read_answer(hook: Executable, stage: str, payload: Payload, answer: Payload
         raise _nonsense(hook, stage, "a call without name or input")
     if not ({"id", "name", "input", "tool_calls"} & answer.keys()):
         raise _nonsense(hook, stage, "no call")
+    if before.get("error") and first.get("input") == before.get("input"):
+        first = {**first, "error": before["error"]}  # arguments that could not be read stay so
     # A gate decides about its own call: the others keep their places and contents.
     rest = payload["tool_calls"][1:]
     extra = {key: answer[key] for key in answer if key not in ("tool_calls", "id", "name", "input", "call_id")}
     kept = {key: value for key, value in payload.items() if key in ("images", "seconds")}
+    if isinstance(payload.get("result"), str) and not isinstance(extra.get("result"), str):
+        # What was answered in the tool's place stays answered: gates before this one let it pass for that reason.
+        extra |= {"result": payload["result"], "error": payload.get("error", False)}
     return _for_call({**kept, **extra, "tool_calls": [first, *rest]})
 
 

@@ -32,6 +32,5 @@ def resolve(run: Run) -> Choice:
     choice = Choice(str(found.get("provider") or ""), str(found.get("model") or ""))
     if not choice.provider:
         raise NoProvider("no provider was found", "set HARNESS_PROVIDER or run: hs auth set <provider>")
-    run.env["HARNESS_PROVIDER"], run.env["HARNESS_MODEL"] = choice
-    run.catalog.choose(choice.provider)
+    run.choose(choice.provider, choice.model)
     return choice

@@ -22,6 +22,10 @@ from bridoon.session.store import Session
 from bridoon.session.stream import Stream
 
 
+AT_ONCE = 16
+"""Concurrent calls of one run that are carried out at the same time; the rest of a larger group waits its turn."""
+
+
 class Front:
     """A face that watches a run. This one shows nothing and answers nothing; faces override what they can do."""
 
@@ -72,6 +76,8 @@ class Run:
         self.grants: list[Any] = parent.grants if parent else [] if grants is None else grants
         """What a person allowed for the rest of this session; the `permissions` pack keeps it."""
         self.asking: threading.Lock = parent.asking if parent else threading.Lock()
+        self.turns_at_once = threading.BoundedSemaphore(AT_ONCE)
+        """One for each run: a sub-agent that holds a turn of its parent's must find some for its own calls."""
         self.flight: dict[str, Any] = {}
         """Calls whose gates have run before their pass: call id to `loop.gate.Ahead`."""
         self.notes: list[str] = []
@@ -89,6 +95,13 @@ class Run:
         self.compaction_failures = 0
         self.began = time.time()
         self._told: set[str] = set()
+
+    def choose(self, provider: str, model: str) -> None:
+        """Settle whom the run talks to. Settings and gates of other providers' packs are no part of it any more."""
+        self.env["HARNESS_PROVIDER"], self.env["HARNESS_MODEL"] = provider, model
+        self.catalog.choose(provider)
+        if self.parent is None:
+            self.settings, self.pins = self.catalog.settings, Pins(self.catalog)
 
     def attach(self, session: Session) -> None:
         """Give the run its session. Before that only the `resolve` stage may run."""

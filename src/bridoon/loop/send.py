@@ -71,7 +71,7 @@ def _answer(run_: Run, path: str, done: Completed) -> dict[str, Any]:
     text = done.stdout.data.decode("utf-8", "replace")
     try:
         value = json.loads(text)
-    except ValueError as wrong:
+    except (ValueError, RecursionError) as wrong:
         raise ProviderError(f"provider {path} returned invalid JSON ({wrong})", "invalid") from None
     if not isinstance(value, dict):
         raise ProviderError(f"provider {path} returned a JSON {type(value).__name__}, not an object", "invalid")

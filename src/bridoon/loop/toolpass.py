@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from typing import Any
 
 from bridoon.loop import executor
@@ -42,14 +41,27 @@ def run_first(payload: dict[str, Any], context: Context) -> dict[str, Any]:
 
 def save_result(payload: dict[str, Any], context: Context) -> dict[str, Any]:
     """Write the tool_result message of a payload that the executor printed, and lead on."""
-    run = run_of(context)
-    images = tuple(
-        Image(str(image["mime_type"]), base64.b64decode(image["data"])) for image in payload.get("images") or ()
-    )
+    record(run_of(context), payload)
+    return _onward(payload)
+
+
+def record(run: Run, payload: dict[str, Any]) -> None:
+    """Save the result that a payload of the executor holds."""
+    images = _decoded(payload["images"]) if payload.get("images") else ()
     failed = payload.get("error") in (True, "true")
     name, call_id = str(payload.get("name", "")), str(payload.get("call_id", ""))
     _save(run, ToolResult(call_id, name, str(payload.get("result", "")), failed, images), payload.get("seconds", 0.0))
-    return _onward(payload)
+
+
+def stops_at_refusal(run: Run) -> bool:
+    """Whether a refused call ends the run: `on_refuse=stop` in `settings.conf`, or HARNESS_ON_REFUSE=stop."""
+    return (run.env.get("HARNESS_ON_REFUSE") or run.settings.get("on_refuse", "continue")) == "stop"
+
+
+def _decoded(images: list[dict[str, str]]) -> tuple[Image, ...]:
+    import base64
+
+    return tuple(Image(str(image["mime_type"]), base64.b64decode(image["data"])) for image in images)
 
 
 def _save(run: Run, result: ToolResult, seconds: float) -> None:
@@ -77,8 +89,7 @@ def show_error(payload: dict[str, Any], context: Context) -> dict[str, Any]:
     if isinstance(refused, dict):
         run.emit(ToolOutput(tool_text(refused["name"], refused.get("input") or {}, message, True), refused["id"]))
         _save(run, ToolResult(refused["id"], refused["name"], message, True), 0.0)
-        policy = run.env.get("HARNESS_ON_REFUSE") or run.settings.get("on_refuse", "continue")
-        if policy != "stop":
+        if not stops_at_refusal(run):
             return _onward(payload)
         run.session.close_open_calls("not run: an earlier call of this message was refused")
     run.emit(Failed(message))

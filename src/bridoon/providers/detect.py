@@ -64,7 +64,9 @@ def choose(catalog: Catalog, env: Mapping[str, str], stored: Credentials) -> Fou
 
     Raises NoProvider with the shortest ways out as its hint.
     """
-    found = with_key(catalog, env, stored) or local_server(local_variants(catalog))
+    found = with_key(catalog, env, stored)
+    if found is None and looks_for_servers(catalog, env):
+        found = local_server(local_variants(catalog))
     if found is None:
         raise NoProvider(
             "no provider is ready: no API key was found and no model server answers on this machine",
@@ -196,6 +198,11 @@ def _own_server(name: str, env: Mapping[str, str]) -> str:
 
 
 # ---- servers on this machine
+
+
+def looks_for_servers(catalog: Catalog, env: Mapping[str, str]) -> bool:
+    """Whether to knock at the ports of model servers on this machine: HARNESS_DETECT_LOCAL or `detect_local=`."""
+    return (env.get("HARNESS_DETECT_LOCAL") or catalog.settings.get("detect_local") or "on") != "off"
 
 
 def local_variants(catalog: Catalog) -> list[Place]:

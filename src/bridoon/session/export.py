@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Iterator
 from typing import Any
 
@@ -34,6 +33,8 @@ def export(session: Session, format: str = "md") -> str:
 
 
 def _embedded(image: Image) -> dict[str, Any]:
+    import base64
+
     return {"mime_type": image.mime_type, "data": base64.b64encode(image.data).decode("ascii")}
 
 

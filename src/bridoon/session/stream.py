@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any
 
 from bridoon.proc.tail import Follower
+from bridoon.wire import jsontext
 
 
 class Stream:
@@ -32,7 +33,7 @@ class Stream:
 
     def write(self, event: dict[str, Any]) -> None:
         """Append one event. Lone surrogates, which no UTF-8 file can hold, become `?`."""
-        line = json.dumps(event, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace") + b"\n"
+        line = jsontext.dump(event).encode("utf-8", "replace") + b"\n"
         with self._lock:
             if self._fd < 0:
                 self._open()
