@@ -280,7 +280,7 @@ class Catalog:
         def make(watch: Watch) -> list[Fragment]:
             from bridoon.catalog.prompts import Prompts
 
-            prompts = Prompts(self.cwd, self.sources, self.untrusted, watch)
+            prompts = Prompts(self.cwd, self.sources, self.untrusted, watch, self.env)
             found = prompts.collect()
             self.report(prompts.misses, "prompts")
             return found

@@ -4,13 +4,25 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from bridoon.catalog.files import TEXT_LIMIT, Watch, decode, entries, exposed, read_file
 from bridoon.catalog.sources import NearMiss, Source, upward
 
 AGENTS = "AGENTS.md"
+
+
+STRAYS = "skipped: a link that came with the checkout and leads out of it"
+
+
+def strays(path: str, env: Mapping[str, str]) -> bool:
+    """Whether a text must not be read, because a link of a checkout leads to something that is not its own."""
+    if os.path.realpath(path) == os.path.abspath(path):
+        return False
+    from bridoon.catalog.trust import leads_out
+
+    return leads_out(path, env)
 
 
 class Fragment(NamedTuple):
@@ -25,8 +37,14 @@ class Prompts:
     """Collects the fragments. Everything it looks at is remembered in `watch`."""
 
     def __init__(
-        self, cwd: str, sources: Sequence[Source], untrusted: Sequence[Source], watch: Watch
+        self,
+        cwd: str,
+        sources: Sequence[Source],
+        untrusted: Sequence[Source],
+        watch: Watch,
+        env: Mapping[str, str],
     ) -> None:
+        self._env = env
         self._cwd = cwd
         self._sources = sources
         self._untrusted = untrusted
@@ -53,13 +71,13 @@ class Prompts:
             if source.scope == "bundled":
                 for path, _ in self._prompts(source):
                     if os.path.basename(path) not in removed:
-                        self._add(path)
+                        self._add(path, trusted=True)
         for place, station in self._stations(users):
             if station is None or not station.pack:
                 self._add_agents(os.path.join(place, AGENTS))
             if station is not None:
                 for path, _ in prompts[station.path]:
-                    self._add(path)
+                    self._add(path, trusted=station in users)
         return self.found
 
     def _stations(self, users: Sequence[Source]) -> list[tuple[str, Source | None]]:
@@ -105,7 +123,10 @@ class Prompts:
             self.misses.append(NearMiss(path, "prompts", f"skipped: {reason}"))
         return not reason
 
-    def _add(self, path: str) -> None:
+    def _add(self, path: str, *, trusted: bool = False) -> None:
+        if not trusted and strays(path, self._env):
+            self.misses.append(NearMiss(path, "prompts", STRAYS))
+            return
         try:
             content = read_file(path, TEXT_LIMIT + 1)
         except OSError as wrong:

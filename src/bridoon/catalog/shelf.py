@@ -178,6 +178,7 @@ class Reader:
     def _fit_file(self, path: str, kind: str) -> Stamp | None:
         status = self._watch.look(path)
         if status is None or not stat.S_ISREG(status.st_mode):
+            self._miss(path, kind, _no_file(status))
             return None
         reason = exposed(status)
         if reason:
@@ -213,8 +214,8 @@ class Reader:
             return None
         status = self._watch.look(path)
         if status is None or not stat.S_ISREG(status.st_mode):
-            if status is None:
-                self._miss(path, kind, "a link that leads nowhere")
+            if status is None or not stat.S_ISDIR(status.st_mode):
+                self._miss(path, kind, _no_file(status))
             return None
         variant = kind == "providers" and name.endswith(".conf")
         runs = bool(status.st_mode & 0o111) and os.access(path, os.X_OK)
@@ -244,6 +245,15 @@ class Reader:
         if name.endswith(PAPERS) and not _is_script(path):
             return ""
         return "not executable (chmod +x)"
+
+
+def _no_file(status: os.stat_result | None) -> str:
+    """Why something that is no regular file cannot be used."""
+    if status is None:
+        return "a link that leads nowhere"
+    if stat.S_ISDIR(status.st_mode):
+        return "a directory, not a file"
+    return "a pipe, socket or device, not a file"
 
 
 def _is_script(path: str) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridoon.catalog.files import Watch, decode, entries, exposed, foreign_link, read_file
+from bridoon.catalog.prompts import STRAYS, strays
 from bridoon.catalog.sources import HARNESS, NearMiss, upward
 
 if TYPE_CHECKING:
@@ -140,7 +141,7 @@ class Skills:
                     self._miss(entry.path, f"a skill is a folder: {entry.name[:-3]}/{FILE}")
                 continue
             path = os.path.join(entry.path, FILE)
-            if bundled or (self._fit(entry.path) and self._fit_file(path)):
+            if bundled or (self._fit(entry.path) and self._fit_file(path) and self._stays(path)):
                 skill = self._read(path, bundled)
                 if skill is not None:
                     yield skill
@@ -154,6 +155,13 @@ class Skills:
         if reason:
             self._miss(path, f"skipped: {reason}")
         return not reason
+
+    def _stays(self, path: str) -> bool:
+        """Whether the text is the checkout's own; only `.agents` is read without trust."""
+        stray = f"{os.sep}.agents{os.sep}" in path and strays(path, self._catalog.env)
+        if stray:
+            self._miss(path, STRAYS)
+        return not stray
 
     def _read(self, path: str, bundled: bool) -> Skill | None:
         try:

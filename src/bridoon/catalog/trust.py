@@ -23,6 +23,9 @@ GIT_LIMIT = 10.0
 LISTED = 200
 """Lines of a listing."""
 
+ATTRIBUTE = "user.bridoon.trust"
+"""The extended attribute of a directory that holds the token of its record."""
+
 
 class Record(NamedTuple):
     """One line of `$HARNESS_HOME/trusted`."""
@@ -33,6 +36,9 @@ class Record(NamedTuple):
     inodes: tuple[int, int]
     """Of the directory and its parent. An `own` record counts only while they are the same: a repository
     that is cloned later to the same place is another one."""
+    token: str = ""
+    """A word that was written to the directory itself (an extended attribute), since file systems give the
+    numbers of removed directories out again. Empty where that is not possible."""
 
 
 class Trust:
@@ -97,7 +103,7 @@ class Trust:
         if self._env.get("HARNESS_TRUST") == "1":
             return True
         record = self._record(os.path.realpath(harness_dir))
-        if record is not None and (record.how != OWN or record.inodes == inodes):
+        if record is not None and (record.how != OWN or _is_same(record, inodes)):
             return record.how != REVOKED
         if came_with_checkout(harness_dir, self._env):
             return False
@@ -123,7 +129,8 @@ class Trust:
 
         real = os.path.realpath(harness_dir)
         inodes = _inodes(real)
-        record = Record(real, how, time.strftime("%Y-%m-%dT%H:%M:%S%z"), inodes)
+        token = _new_token(real) if how == OWN else ""
+        record = Record(real, how, time.strftime("%Y-%m-%dT%H:%M:%S%z"), inodes, token)
         os.makedirs(self._home, mode=0o700, exist_ok=True)
         line = json.dumps(record._asdict()) + "\n"
         descriptor = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -143,6 +150,27 @@ def _inodes(path: str) -> tuple[int, int]:
     return os.stat(real).st_ino, os.stat(os.path.dirname(real)).st_ino
 
 
+def _is_same(record: Record, inodes: tuple[int, int]) -> bool:
+    """Whether the directory is the one that was recorded, and not another that came to its place."""
+    return record.inodes == inodes and (not record.token or _token(record.path) == record.token)
+
+
+def _new_token(path: str) -> str:
+    token = os.urandom(12).hex()
+    try:
+        os.setxattr(path, ATTRIBUTE, token.encode("ascii"))
+    except (AttributeError, OSError):
+        return ""
+    return token if _token(path) == token else ""
+
+
+def _token(path: str) -> str:
+    try:
+        return os.getxattr(path, ATTRIBUTE).decode("ascii", "replace")
+    except (AttributeError, OSError):
+        return ""
+
+
 def _read_records(path: str) -> dict[str, Record]:
     """The last line of each path counts. Lines that are torn or foreign are skipped, and a file that others
     can write."""
@@ -159,8 +187,11 @@ def _read_records(path: str) -> dict[str, Record]:
         try:
             value = json.loads(line)
             one, other = value["inodes"]
-            record = Record(str(value["path"]), str(value["how"]), str(value["at"]), (int(one), int(other)))
-        except (ValueError, KeyError, TypeError):
+            token = str(value.get("token", ""))
+            record = Record(
+                str(value["path"]), str(value["how"]), str(value["at"]), (int(one), int(other)), token
+            )
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             continue
         if record.how in (OWN, GRANTED, REVOKED):
             records[record.path] = record
@@ -181,6 +212,20 @@ def came_with_checkout(harness_dir: str, env: Mapping[str, str]) -> bool:
                 if not git or _list_index(git, place, path, env) != "":
                     return True
     return False
+
+
+def leads_out(path: str, env: Mapping[str, str]) -> bool:
+    """Whether a file of a checkout lies behind a link that came with it and leads out of it.
+
+    Text of a checkout is read without asking; what such a link leads to is somebody's private file.
+    """
+    real = os.path.realpath(path)
+    root = next((each for each in upward(path)[1:] if os.path.lexists(os.path.join(each, ".git"))), "")
+    if not root or f"{real}/".startswith(os.path.realpath(root).rstrip("/") + "/"):
+        return False
+    below = upward(path)
+    below = below[: below.index(root)]
+    return any(os.path.islink(each) and came_with_checkout(each, env) for each in below)
 
 
 def _spellings(path: str) -> list[str]:

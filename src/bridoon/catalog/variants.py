@@ -21,6 +21,13 @@ PROTOCOL_HOSTS: Mapping[str, str] = {
 """Variables that the bundled protocol executables read, and the host that each is meant for."""
 
 
+PROTOCOL_URLS: Mapping[str, str] = {
+    "anthropic": "https://api.anthropic.com",
+    "openai": "https://api.openai.com",
+}
+"""Where a variant without a URL leads, by its protocol."""
+
+
 class ProviderConf(NamedTuple):
     """A provider variant: a service that speaks a protocol that we have an executable for."""
 
@@ -114,23 +121,27 @@ def key_allowed(conf: ProviderConf, own: Iterable[ProviderConf], variable: str =
     `own` are the variants that are bundled or lie in $HARNESS_HOME. `variable` names the environment
     variable that holds the key; empty means the credential that the user stored under the variant's name. A
     variant of a project may take a key that one of `own`, or a bundled protocol, takes as well only if its
-    URL leads to that one's host over an equally safe scheme, or to this machine. Keys that nobody else
-    takes are the project's own affair, and so are all keys when it names no URL. Ask for the variable that
-    the protocol's executable would fall back to, too.
+    URL (or, without one, its protocol) leads to that one's host over an equally safe scheme, or to this
+    machine. Keys that nobody else takes are the project's own affair. Ask for the variable that the
+    protocol's executable would fall back to, too.
     """
-    if conf.source.scope in ("bundled", "home") or not conf.url:
+    if conf.source.scope in ("bundled", "home"):
         return Verdict(True)
     hosts = {("https", PROTOCOL_HOSTS[variable])} if variable in PROTOCOL_HOSTS else set()
     for other in own:
-        if other.url and (other.auth_env == variable if variable else other.name == conf.name):
-            hosts.add(_host(other.url))
-    scheme, host = _host(conf.url)
+        if other.auth_env == variable if variable else other.name == conf.name:
+            hosts.add(_host(_url(other)))
+    scheme, host = _host(_url(conf))
     if not hosts or _is_loopback(host) or (host and {(scheme, host), ("http", host)} & hosts):
         return Verdict(True)
     what = variable or f"the credential stored for {conf.name}"
-    where = f"{scheme}://{host}" if host else conf.url[:80]
+    where = f"{scheme}://{host}" if host else conf.url[:80] or f"the service of {conf.protocol}"
     meant = ", ".join(sorted(other for _, other in hosts if other)) or "another host"
     return Verdict(False, f"{conf.path} wants to send {what} to {where}, but that key is for {meant} only")
+
+
+def _url(conf: ProviderConf) -> str:
+    return conf.url or PROTOCOL_URLS.get(conf.protocol, "")
 
 
 def _host(url: str) -> tuple[str, str]:
