@@ -23,11 +23,10 @@ ALLOWED = {"enum"}
 
 TRACE = """
 import json, sys
-sys.argv = ["hs", *json.loads(sys.argv[1])]
 from bridoon.cli.main import main
 code = 0
 try:
-    code = main()
+    code = main(json.loads(sys.argv[1]))
 except SystemExit as stop:
     code = stop.code
 print("\\n" + json.dumps(sorted(sys.modules)))

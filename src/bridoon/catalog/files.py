@@ -122,6 +122,14 @@ def entries(path: str) -> list[os.DirEntry[str]]:
     return listed
 
 
+def is_folder(entry: os.DirEntry[str]) -> bool:
+    """Whether an entry is a directory or a link to one. A link that runs in circles is none."""
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
+
+
 def _name(entry: os.DirEntry[str]) -> bytes:
     return os.fsencode(entry.name)
 

@@ -7,7 +7,7 @@ import re
 import stat
 from typing import NamedTuple
 
-from bridoon.catalog.files import Stamp, Watch, entries, exposed, read_file, stamp_of
+from bridoon.catalog.files import Stamp, Watch, entries, exposed, is_folder, read_file, stamp_of
 from bridoon.catalog.sources import Executable, NearMiss, Source
 
 FOLDERS = ("commands", "tools", "providers")
@@ -106,7 +106,7 @@ def _bundled_folder(
     found = []
     for entry in entries(folder):
         name = entry.name
-        if name.startswith((".", "__")) or name.endswith(LEFTOVERS) or entry.is_dir():
+        if name.startswith((".", "__")) or name.endswith(LEFTOVERS) or is_folder(entry):
             continue
         if kind == "providers" and name.endswith(".conf"):
             variants.append(Variant(name[:-5], entry.path, (0, 0, 0), source))
@@ -132,7 +132,7 @@ def with_provider(shelf: Shelf) -> Shelf:
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:
-    return not entry.name.startswith((".", "__")) and not entry.name.endswith(LEFTOVERS) and entry.is_dir()
+    return not entry.name.startswith((".", "__")) and not entry.name.endswith(LEFTOVERS) and is_folder(entry)
 
 
 class Reader:
@@ -156,7 +156,7 @@ class Reader:
                 self._hooks(entry.path)
             elif name == "settings.conf":
                 settings = entry.path if self._fit_file(entry.path, "settings") else ""
-            elif name in MISNAMED and entry.is_dir():
+            elif name in MISNAMED and is_folder(entry):
                 self._miss(
                     entry.path, MISNAMED[name], f"no such folder is read: did you mean {MISNAMED[name]}/ ?"
                 )
@@ -197,7 +197,7 @@ class Reader:
                     self._miss(
                         entry.path, "hooks.d", f"nothing runs this stage by itself: did you mean {near}/ ?"
                     )
-            elif not entry.name.startswith(".") and not entry.is_dir() and not entry.name.endswith(PAPERS):
+            elif not entry.name.startswith(".") and not is_folder(entry) and not entry.name.endswith(PAPERS):
                 self._miss(entry.path, "hooks.d", "a hook lies in hooks.d/<stage>/, not directly in hooks.d/")
 
     def _folder(self, path: str, kind: str) -> None:

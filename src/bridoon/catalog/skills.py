@@ -7,7 +7,7 @@ import stat
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from bridoon.catalog.files import Watch, decode, entries, exposed, foreign_link, read_file
+from bridoon.catalog.files import Watch, decode, entries, exposed, foreign_link, is_folder, read_file
 from bridoon.catalog.prompts import STRAYS, strays
 from bridoon.catalog.sources import HARNESS, NearMiss, upward
 
@@ -136,7 +136,7 @@ class Skills:
         for entry in entries(folder):
             if entry.name.startswith((".", "__")):
                 continue
-            if not entry.is_dir():
+            if not is_folder(entry):
                 if entry.name.endswith(".md"):
                     self._miss(entry.path, f"a skill is a folder: {entry.name[:-3]}/{FILE}")
                 continue

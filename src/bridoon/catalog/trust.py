@@ -7,7 +7,7 @@ import stat
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from bridoon.catalog.files import entries, exposed, printable, read_file
+from bridoon.catalog.files import entries, exposed, is_folder, printable, read_file
 from bridoon.catalog.sources import upward
 
 Ask = Callable[[str, list[str]], "bool | None"]
@@ -290,7 +290,7 @@ def _find_git(env: Mapping[str, str], repository: str) -> str:
 def listing(harness_dir: str) -> list[str]:
     """What would run or count if the directory were trusted, as paths relative to it, fit for a terminal."""
     found: list[str] = []
-    packs = [entry.path for entry in entries(os.path.join(harness_dir, "plugins")) if entry.is_dir()]
+    packs = [entry.path for entry in entries(os.path.join(harness_dir, "plugins")) if is_folder(entry)]
     for source in (harness_dir, *packs):
         for place in _places(source):
             found += [printable(os.path.relpath(each, harness_dir)) for each in _files(place)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-import sys
 from collections.abc import Mapping
 
 from bridoon.cli import fronts
@@ -12,6 +11,7 @@ from bridoon.cli.compose import catalog_here, say, stop_on_signals
 from bridoon.cli.options import Options, parse
 from bridoon.errors import BridoonError, Cancelled, UsageError
 from bridoon.loop import begin
+from bridoon.loop.env import start_environment
 from bridoon.loop.follow import Outcome
 from bridoon.loop.run import Run
 from bridoon.model.message import Image, Usage
@@ -32,6 +32,10 @@ def main(argv: list[str], env: Mapping[str, str]) -> int:
         return 0
     options, words, _ = parse(argv)
     env = {**env, **options.variables()}
+    if options.cwd:  # after the message: everything that depends on the place is found anew
+        os.chdir(options.cwd)
+        os.environ["PWD"] = os.getcwd()
+        env = start_environment({**os.environ, **options.variables()}, os.getcwd())
     cancel = Cancel()
     stop_on_signals(cancel)
     children.sweep_stale(env["HARNESS_HOME"])
@@ -157,6 +161,3 @@ def _piped(cancel: Cancel, *, patient: bool) -> str:
             break
         data += chunk
     return data.decode("utf-8", "replace").rstrip("\n")
-
-
-__all__ = ["Usage", "attachments", "introduce", "main", "sys"]

@@ -9,8 +9,26 @@ from bridoon import __version__
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run one command line and return its exit code. Errors are told on standard error."""
-    words = sys.argv[1:] if argv is None else argv
+    """Run one command line and return its exit code. Errors are told on standard error.
+
+    Without `argv` this is the whole life of the process, and ends it: nothing is left to take apart.
+    """
+    if argv is not None:
+        return run(argv)
+    code = run(sys.argv[1:])
+    if "atexit" in sys.modules:
+        sys.modules["atexit"]._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            if stream is not None:
+                stream.flush()
+        except (OSError, ValueError):
+            pass
+    os._exit(code)
+
+
+def run(words: list[str]) -> int:
+    """Carry out a command line."""
     if words[:1] in (["version"], ["--version"], ["-v"]):
         print(f"harness {__version__}")
         return 0

@@ -95,6 +95,3 @@ def show_error(payload: dict[str, Any], context: Context) -> dict[str, Any]:
     run.emit(Failed(message))
     hint = payload.get("hint")
     return {**payload, "output": f"error: {message}" + (f"\n{hint}" if hint else "")}
-
-
-__all__ = ["run_first", "save_result", "show_error"]

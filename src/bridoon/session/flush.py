@@ -8,45 +8,57 @@ from collections.abc import Iterable
 
 from bridoon.session import files
 
+IDLE = 2.0
+"""Seconds after which a thread that has nothing to do ends."""
+
 
 class Flusher:
-    """Flushes paths in a thread of its own, in order. One per session; the thread ends when it has nothing to do.
+    """Flushes paths in a thread of its own, in order. One per session.
 
     A model takes its time to answer, so a result is usually on the disk long before the next tool starts.
     """
 
     def __init__(self) -> None:
         self._waiting: list[str] = []
-        self._done = threading.Condition()
+        self._changed = threading.Condition()
+        self._alive = False
         self._busy = False
         self._failed: OSError | None = None
 
     def start(self, paths: Iterable[str]) -> None:
         """Begin to flush; files before the folders that name them."""
-        with self._done:
+        with self._changed:
             self._waiting += paths
-            if self._waiting and not self._busy:
-                self._busy = True
+            if not self._waiting:
+                return
+            self._busy = True
+            if self._alive:
+                self._changed.notify_all()
+            else:
+                self._alive = True
                 threading.Thread(target=self._work, name="flush", daemon=True).start()
 
     def wait(self) -> None:
         """Return when everything is on the disk. Raises the OSError of the first file that could not be flushed."""
-        with self._done:
+        with self._changed:
             while self._busy:
-                self._done.wait()
+                self._changed.wait()
             failed, self._failed = self._failed, None
         if failed is not None:
             raise failed
 
     def _work(self) -> None:
         while True:
-            with self._done:
-                paths, self._waiting = list(dict.fromkeys(self._waiting)), []
-                if not paths:
+            with self._changed:
+                if not self._waiting:
                     self._busy = False
-                    self._done.notify_all()
+                    self._changed.notify_all()
+                    self._changed.wait(IDLE)
+                if not self._waiting:
+                    self._alive = False
                     return
-            folders = list(dict.fromkeys(map(os.path.dirname, paths)))
+                paths, self._waiting = list(dict.fromkeys(self._waiting)), []
+            folders = dict.fromkeys(map(os.path.dirname, paths))
             for path in [*paths, *(folder for folder in folders if folder not in paths)]:
                 try:
                     files.flush(path)
