@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 
-import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridoon.wire import fence, frontmatter, plainyaml
+from bridoon.catalog import skillhead
+from bridoon.wire import fence, frontmatter
 
 KINDS = ("thinking", "tool_call", "image")
 SPACED = ("tool_call",)
@@ -107,81 +107,22 @@ def test_any_file_can_be_split(text: str) -> None:
     frontmatter.read_headers(text)
 
 
-# ---- YAML, against PyYAML with every scalar left as text
+# ---- the heads of skills
 
 plain = st.from_regex(r"[A-Za-z0-9/_.][A-Za-z0-9 ,/_.+()-]{0,14}", fullmatch=True).map(str.strip)
-quotable = st.text(alphabet="ab'\"\\:#-{}[],é€😀 \t", max_size=12)
-paragraph = st.lists(
-    st.sampled_from(["one", "two words", "", "  further", "x: y", "# no comment"]), max_size=6
-)
 
 
-def block(style: str, chomp: str, content: list[str], indent: int) -> str:
-    first = next((line for line in content if line), "")
-    if first.startswith(" "):
-        content = ["begin", *content]
-    return f"{style}{chomp}\n" + "\n".join(" " * indent + line if line else "" for line in content)
-
-
-@st.composite
-def yaml_value(draw: st.DrawFn, indent: int) -> str:
-    """A value as it stands behind a colon."""
-    choice = draw(st.integers(0, 7 if indent < 6 else 5))
-    match choice:
-        case 0:
-            return " " + draw(plain)
-        case 1:
-            return " '" + draw(quotable).replace("'", "''") + "'"
-        case 2:
-            return " " + yaml.dump(draw(quotable), default_style='"', width=10_000).strip()
-        case 3:
-            return " " + block(
-                draw(st.sampled_from("|>")),
-                draw(st.sampled_from(["", "-", "+"])),
-                draw(paragraph),
-                indent + 2,
-            )
-        case 4:
-            return (
-                " ["
-                + ", ".join(draw(st.lists(st.from_regex(r"[a-z][a-z0-9 ]{0,5}[a-z]", fullmatch=True))))
-                + "]"
-            )
-        case 5:
-            return " " + draw(plain) + "  # a comment"
-        case 6:
-            return "\n" + draw(yaml_map(indent + 2))
-        case _:
-            items = draw(st.lists(plain, min_size=1, max_size=3))
-            pad = " " * draw(st.sampled_from([indent, indent + 2]))
-            return "\n" + "\n".join(f"{pad}- {item}" for item in items)
-
-
-@st.composite
-def yaml_map(draw: st.DrawFn, indent: int = 0) -> str:
-    pairs = draw(st.dictionaries(keys, st.just(None), min_size=1, max_size=4))
-    return "\n".join(" " * indent + key + ":" + draw(yaml_value(indent)) for key in pairs)
-
-
-@given(yaml_map())
-def test_yaml_is_read_as_pyyaml_reads_it(text: str) -> None:
-    assert plainyaml.parse(text + "\n") == yaml.load(text + "\n", yaml.BaseLoader)
+@given(st.dictionaries(keys, plain, min_size=1), st.sampled_from(["", "  # a comment"]))
+def test_plain_lines_are_read_as_pyyaml_reads_them(head: dict[str, str], aside: str) -> None:
+    text = "".join(f"{key}: {value}{aside}\n" for key, value in head.items())
+    assert skillhead.parse(text) == yaml.load(text, yaml.BaseLoader) == head
 
 
 @given(st.text(alphabet="ab: -'\"\\|>[]{}#,\n\t&*!?%", max_size=60))
-def test_any_yaml_is_read_or_refused_with_a_line(text: str) -> None:
+def test_any_head_is_read_or_refused_with_a_line(text: str) -> None:
     try:
-        plainyaml.parse(text)
+        skillhead.parse(text)
         line = 1
-    except plainyaml.FrontMatterError as wrong:
+    except skillhead.FrontMatterError as wrong:
         line = wrong.line
-    assert 1 <= line <= text.count("\n") + 3
-
-
-DEEP = ["a: " + "[" * 5000, "".join(" " * n + "a:\n" for n in range(1200)), "a:\n " + "- " * 4000]
-
-
-@pytest.mark.parametrize("text", DEEP)
-def test_deep_nesting_is_refused(text: str) -> None:
-    with pytest.raises(plainyaml.FrontMatterError):
-        plainyaml.parse(text)
+    assert 1 <= line <= text.count("\n") + 4

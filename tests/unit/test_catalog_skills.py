@@ -9,6 +9,7 @@ import pytest
 from catalogs import bundled, catalog, put, reasons
 from project import Project
 
+from bridoon.catalog import skillhead
 from bridoon.catalog.skills import catalog_text, load_skill_text
 
 PLUGINS = Path(__file__).parents[2] / "src" / "bridoon" / "plugins"
@@ -158,15 +159,14 @@ def test_a_skill_that_is_written_during_the_run_is_found(project: Project) -> No
     assert list(found.skills()) == ["s"]
 
 
-def test_the_front_matter_of_bundled_skills_is_plain(project: Project) -> None:
-    """It is read without YAML, for speed; both ways must agree."""
-    from bridoon.catalog.skills import _head
-
+def test_the_heads_of_bundled_skills_need_no_yaml() -> None:
+    """They are read at every start, and the kind reading must agree with the strict one."""
     paths = list(PLUGINS.glob("*/skills/*/SKILL.md"))
     assert paths
     for path in paths:
-        text = path.read_text("utf-8")
-        assert _head(text, plain=True) == _head(text, plain=False)
+        head, _ = skillhead.read(path.read_text("utf-8"))
+        lines = path.read_text("utf-8").split("---\n")[1].splitlines()
+        assert head == dict(line.split(": ", 1) for line in lines)
 
 
 def test_the_bundled_skill_points_only_to_what_an_installation_holds(project: Project) -> None:

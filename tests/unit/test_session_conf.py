@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bridoon.session import conf
-from bridoon.wire import frontmatter, plainyaml
+from bridoon.catalog import skillhead
 
 
 def test_a_configuration_is_lines_of_keys_and_values() -> None:
@@ -48,7 +48,7 @@ more\r
 
 
 def test_the_front_matter_of_a_skill_is_read() -> None:
-    front, body = frontmatter.read(SKILL)
+    front, body = skillhead.read(SKILL)
     assert front == {
         "name": "pdf-tools",
         "description": 'Read and write PDF files. Use when: someone says "PDF".',
@@ -60,39 +60,40 @@ def test_the_front_matter_of_a_skill_is_read() -> None:
 
 
 def test_a_plain_value_may_contain_a_colon_and_go_on_below() -> None:
-    assert plainyaml.parse("description: Use when: asked\n  and also # then\n") == {
+    assert skillhead.parse("description: Use when: asked\n  and also # then\n") == {
         "description": "Use when: asked and also"
     }
 
 
 def test_a_literal_block_keeps_its_lines() -> None:
-    assert plainyaml.parse("a: |\n  one\n    two\n\n  # three\nb: x\n") == {
+    assert skillhead.parse("a: |\n  one\n    two\n\n  # three\nb: x\n") == {
         "a": "one\n  two\n\n# three\n",
         "b": "x",
     }
 
 
 def test_escapes_in_double_quotes_are_read() -> None:
-    assert plainyaml.parse(r'a: "\u00e9\n\x41 \"q\" \\"') == {"a": 'é\nA "q" \\'}
+    assert skillhead.parse(r'a: "\u00e9\n\x41 \"q\" \\"') == {"a": 'é\nA "q" \\'}
 
 
 def test_a_file_without_front_matter_is_all_body() -> None:
-    assert frontmatter.read("# Title\n---\n") == ({}, "# Title\n---\n")
+    assert skillhead.read("# Title\n---\n") == ({}, "# Title\n---\n")
 
 
 @pytest.mark.parametrize(
-    ("front", "line", "reason"),
+    ("front", "line"),
     [
-        ("name: x\n  y: 1\nnonsense\n", 4, "expected `key: value`"),
-        ("name: 'x\n", 2, "never closed"),
-        ("name: x\n\tz: 1\n", 3, "tab"),
-        ("name: *x\n", 2, "cannot begin with"),
-        ("name: 'x' y\n", 2, "unexpected text"),
-        ("a: [1, 2\nb: 3\n", 2, "expected"),
-        ("  a: 1\nb: 2\n", 3, "indented less"),
+        ("name: x\nnonsense\n", 4),
+        ("name: 'x\n", 3),
+        ("name: *x\n", 2),
+        ("name: 'x' y\n", 2),
+        ("a: [1, 2\nb: 3\n", 3),
+        ("- one\n", 2),
+        ("a: " + "[" * 5000, 2),
     ],
 )
-def test_what_cannot_be_read_is_named_with_its_line(front: str, line: int, reason: str) -> None:
-    with pytest.raises(plainyaml.FrontMatterError, match=reason) as wrong:
-        plainyaml.parse(front)
+def test_what_cannot_be_read_is_named_with_its_line(front: str, line: int) -> None:
+    with pytest.raises(skillhead.FrontMatterError) as wrong:
+        skillhead.parse(front)
     assert wrong.value.line == line
+    assert wrong.value.message

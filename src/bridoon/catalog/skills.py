@@ -7,14 +7,14 @@ import stat
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from bridoon.catalog import skillhead
 from bridoon.catalog.files import Watch, decode, entries, exposed, foreign_link, is_folder, read_file
 from bridoon.catalog.prompts import STRAYS, strays
 from bridoon.catalog.sources import HARNESS, NearMiss, upward
 
 if TYPE_CHECKING:
     from bridoon.catalog.lookup import Catalog
-    from bridoon.wire.plainyaml import Value
-
+    
 FILE = "SKILL.md"
 
 RESOURCES = ("scripts", "references", "assets")
@@ -142,7 +142,7 @@ class Skills:
                 continue
             path = os.path.join(entry.path, FILE)
             if bundled or (self._fit(entry.path) and self._fit_file(path) and self._stays(path)):
-                skill = self._read(path, bundled)
+                skill = self._read(path)
                 if skill is not None:
                     yield skill
 
@@ -163,9 +163,9 @@ class Skills:
             self._miss(path, STRAYS)
         return not stray
 
-    def _read(self, path: str, bundled: bool) -> Skill | None:
+    def _read(self, path: str) -> Skill | None:
         try:
-            head = _head(decode(read_file(path)), plain=bundled)
+            head, _ = skillhead.read(decode(read_file(path)))
         except OSError as wrong:
             self._miss(path, f"cannot be read: {wrong.strerror or wrong}")
             return None
@@ -186,20 +186,7 @@ class Skills:
         self.misses.append(NearMiss(path, "skills", reason))
 
 
-def _head(text: str, *, plain: bool) -> Mapping[str, Value]:
-    """The front matter of a skill; empty when there is none. Raises ValueError naming the line.
-
-    `plain` ones are known to be `key: value` lines: reading those needs no YAML, which takes time to load.
-    """
-    if plain:
-        front = text.split("---\n", 2)[1]
-        return {key: value for key, _, value in (line.partition(": ") for line in front.splitlines())}
-    from bridoon.wire.frontmatter import read
-
-    return read(text)[0]
-
-
-def _one_line(value: Value | None) -> str:
+def _one_line(value: object) -> str:
     return " ".join(value.split()) if isinstance(value, str) else ""
 
 

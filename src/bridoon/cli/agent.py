@@ -53,9 +53,11 @@ def main(argv: list[str], env: Mapping[str, str]) -> int:
         children.end_all(keep=env.get("HARNESS_BACKGROUND") == "keep")
     try:
         front.finish(outcome)
-    except BrokenPipeError:
+    except OSError as wrong:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        return 141
+        if isinstance(wrong, BrokenPipeError):
+            return 141
+        raise BridoonError(f"cannot write the output: {wrong.strerror}") from None
     return outcome.exit_code
 
 

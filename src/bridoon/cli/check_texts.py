@@ -27,12 +27,12 @@ LINK = re.compile(r"\]\(((?:references|scripts|assets)/[^)\s]+)\)|`((?:reference
 def check_skill(directory: str) -> Iterator[Finding]:
     """Findings about a folder with a SKILL.md."""
     from bridoon.catalog.skills import FILE
-    from bridoon.wire import frontmatter
+    from bridoon.catalog import skillhead
 
     path = os.path.join(directory, FILE)
     try:
         text = decode(read_file(path))
-        head, body = frontmatter.read(text)
+        head, body = skillhead.read(text)
     except OSError as wrong:
         yield Finding(path, "error", f"cannot be read: {wrong.strerror or wrong}")
         return

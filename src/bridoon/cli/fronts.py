@@ -67,13 +67,13 @@ class Plain(AtTerminal):
                 self._shown, self._last = "", self._shown
             case ToolOutput(text, _):
                 self._end_line()
-                write(sys.stderr, self._faint(text) + "\n")
+                aside(self._faint(text) + "\n")
             case Notice(text):
                 self._end_line()
-                write(sys.stderr, f"harness: {text}\n")
+                aside(f"harness: {text}\n")
             case Failed(message) if self._live or sys.stdout is None or not sys.stdout.isatty():
                 self._end_line()
-                write(sys.stderr, f"harness: error: {message}\n")
+                aside(f"harness: error: {message}\n")
             case _:
                 pass
 
@@ -101,7 +101,7 @@ class Quiet(AtTerminal):
 
     def event(self, event: Event) -> None:
         if isinstance(event, Failed):
-            write(sys.stderr, f"harness: error: {event.message}\n")
+            aside(f"harness: error: {event.message}\n")
 
     def finish(self, outcome: Outcome) -> None:
         """Print the output."""
@@ -120,8 +120,8 @@ class Lines(AtTerminal):
         if not isinstance(event, RunEnded) and not self._cancel.is_set:
             try:
                 print_line(dialect.encode(event))
-            except BrokenPipeError:
-                self._cancel.set(signal.SIGPIPE)  # nobody reads: stop the run, cleanly
+            except OSError:
+                self._cancel.set(signal.SIGPIPE)  # nobody reads, or nothing can be written: stop the run, cleanly
 
     def finish(self, outcome: Outcome) -> None:
         """Print the `result` object."""
@@ -146,8 +146,16 @@ def print_line(value: dict[str, Any]) -> None:
     write(sys.stdout, jsontext.dump(value) + "\n")
 
 
+def aside(text: str) -> None:
+    """Tell the person at standard error. Nobody may be there: that stops nothing."""
+    try:
+        write(sys.stderr, text)
+    except OSError:
+        pass
+
+
 def write(stream: TextIO | None, text: str) -> None:
-    """Write and flush; characters that the stream cannot hold are replaced. Raises BrokenPipeError."""
+    """Write and flush; characters that the stream cannot hold are replaced. Raises OSError."""
     if stream is None:
         return
     data = text.encode(stream.encoding or "utf-8", "replace")

@@ -15,6 +15,7 @@ def main(argv: list[str] | None = None) -> int:
     """
     if argv is not None:
         return run(argv)
+    _fill_closed()
     code = run(sys.argv[1:])
     if "atexit" in sys.modules:
         sys.modules["atexit"]._run_exitfuncs()
@@ -25,6 +26,20 @@ def main(argv: list[str] | None = None) -> int:
         except (OSError, ValueError):
             pass
     os._exit(code)
+
+
+def _fill_closed() -> None:
+    """Put /dev/null in the place of standard streams that are closed.
+
+    The next file that is opened would take their number, and notes meant for people would land in a session's file.
+    """
+    for number, name in ((0, "stdin"), (1, "stdout"), (2, "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(number, "w" if number else "r", encoding="utf-8", closefd=False))
 
 
 def run(words: list[str]) -> int:

@@ -27,6 +27,9 @@ HOOK_LIMIT = 60.0
 OUTPUT_LIMIT = 64 << 20
 """Bytes that a hook may print. More is a failure: half a payload is worth nothing."""
 
+CANNOT_START, NO_INTERPRETER = 126, 127
+"""Exit codes by which a shell says that a program never ran; ours for a hook that the system refuses to start."""
+
 TOO_DEEP = "the JSON at hand is nested too deeply"
 
 
@@ -46,9 +49,10 @@ def run_stage(run: Run, stage: str, payload: Payload) -> Payload:
         try:
             context_payload = run_hook(run, hook, stage, context_payload)
         except HookFailed as failed:
-            if not _fresh(run, hook, stage):
+            why = _why_skip(run, hook, stage, failed)
+            if not why:
                 raise
-            _skip(run, hook, failed)
+            _skip(run, hook, failed, why)
             return run_stage(run, stage, given)  # from the beginning: the model is told in the system prompt
         for key, value in added.items():
             if context_payload.get(key) == value:
@@ -132,7 +136,7 @@ def spawn(  # noqa: PLR0913 - a hook, its input, and how long it may hold what
             )
     except CannotStart as wrong:
         message = f"hook {hook.path} cannot start: {wrong}"
-        raise HookFailed(message, stage=stage, hook=hook.path, code=126, stderr=str(wrong)) from None
+        raise HookFailed(message, stage=stage, hook=hook.path, code=CANNOT_START, stderr=str(wrong)) from None
     if not (tty and run_.log.path == "/dev/stderr" and os.isatty(2)):
         run_.log.write(done.stderr.text())
     return done
@@ -231,23 +235,37 @@ def carried(response: Payload) -> Payload:
     return kept
 
 
-def _fresh(run_: Run, hook: Executable, stage: str) -> bool:
-    """Whether the hook was made or changed during this run and may be left out when it fails.
+def _why_skip(run_: Run, hook: Executable, stage: str, failed: HookFailed) -> str:
+    """Why the run may go on without a hook that failed; empty when it may not.
 
-    Gates and error hooks never are: they fail closed. Nor are overrides of bundled hooks: nothing would replace them.
+    A hook that cannot start has said nothing, and one that was made or changed during this run is being tried out.
+    Gates and error hooks are never left out: they fail closed. Nor are overrides of bundled hooks: nothing would
+    replace them.
     """
     if hook.bundled or stage in ("tool_exec", "pre-tool", "error", "resolve"):
-        return False
+        return ""
     if any(each.bundled and each.name == hook.name for each in run_.catalog.entries(f"hooks.d/{stage}")):
-        return False
+        return ""
+    if failed.code == CANNOT_START or failed.code == NO_INTERPRETER and _ends_in_cr(hook.path):
+        return "It is left out of this run"
     try:
-        return os.stat(hook.path).st_ctime > run_.began
+        fresh = os.stat(hook.path).st_ctime > run_.began
+    except OSError:
+        return ""
+    return "It was made during this run, so it is left out until the next one" if fresh else ""
+
+
+def _ends_in_cr(path: str) -> bool:
+    """Whether the first line ends in CR LF, so that `env` looks for an interpreter whose name ends in CR."""
+    try:
+        with open(path, "rb") as file:
+            return file.readline(256).endswith(b"\r\n")
     except OSError:
         return False
 
 
-def _skip(run_: Run, hook: Executable, failed: HookFailed) -> None:
+def _skip(run_: Run, hook: Executable, failed: HookFailed, why: str) -> None:
     run_.skipped.add(hook.path)
-    note = f"{failed.message}. It was made during this run, so it is left out until the next one"
+    note = f"{failed.message}. {why}"
     run_.notes.append(f"{note}: fix {hook.path}" + (f"\nIts stderr: {failed.stderr[-600:]}" if failed.stderr else ""))
     run_.notice(note)

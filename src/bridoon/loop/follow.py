@@ -102,9 +102,9 @@ def follow(run: Run) -> str:
         states += 1
         if state == "send":
             states = 0
-            run.turns += 1
-            if run.turns > limit:
+            if run.turns >= limit:
                 raise LimitReached(f"exceeded max model turns ({limit})", "raise it with --max-turns")
+            run.turns += 1
         elif states > STATES_PER_TURN + 4 * len(payload.get("tool_calls") or ()):
             raise LimitReached(f"{states} states without a call of the model: hooks lead in a circle at {state!r}")
         entered = payload

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -12,7 +11,7 @@ from bridoon.providers import failures
 from bridoon.providers.history import Pieces, Protocol
 from bridoon.providers.outcome import NO_OUTPUT, Answer, Claims, events_of, own_thinking, plain_id
 from bridoon.providers.outcome import message as settle
-from bridoon.providers.values import Halves, arguments, number, strings, table, whole_value
+from bridoon.providers.values import Halves, arguments, document, number, strings, table, whole_value
 from bridoon.wire import sse
 
 NAME = "anthropic"
@@ -192,7 +191,7 @@ class Reader:
         """What to show of one event, as `.stream` lines. Raises Refusal for an error event, ValueError for
         no JSON.
         """
-        value = table(json.loads(event.data))
+        value = table(document(event.data))
         kind = value.get("type") or event.name
         index = value.get("index")
         if not isinstance(index, int):

@@ -63,10 +63,14 @@ class Response:
         self._idle = idle
 
     def __iter__(self) -> Iterator[bytes]:
-        """The pieces of the body as they arrive, none of them empty."""
+        """The pieces of the body as they arrive, none of them empty.
+
+        What arrived together is one piece, however small the server's chunks are.
+        """
         while True:
             pieces, self._pieces = self._pieces, []
-            yield from pieces
+            if pieces:
+                yield pieces[0] if len(pieces) == 1 else b"".join(pieces)
             if self._parser.done:
                 return
             self._more()

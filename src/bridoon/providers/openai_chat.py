@@ -13,7 +13,7 @@ from bridoon.providers import failures
 from bridoon.providers.history import History, Pieces, Protocol
 from bridoon.providers.outcome import NO_OUTPUT, Answer, Claims, events_of, own_thinking, plain_id
 from bridoon.providers.outcome import message as settle
-from bridoon.providers.values import Halves, arguments, number, strings, table, whole
+from bridoon.providers.values import Halves, arguments, document, number, strings, table, whole
 from bridoon.wire import sse
 from bridoon.wire.jsontext import dump
 
@@ -267,7 +267,7 @@ class Reader:
             self.complete = self.ended = True
             return []
         try:
-            chunk = table(json.loads(event.data))
+            chunk = table(document(event.data))
         except ValueError:
             # Some servers forget the blank line between two events.
             if "\n" not in event.data:

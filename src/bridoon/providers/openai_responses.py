@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -14,7 +13,7 @@ from bridoon.providers.history import History, Pieces, Protocol
 from bridoon.providers.openai_chat import data_url, result_text
 from bridoon.providers.outcome import Answer, Claims, events_of, own_thinking, plain_id
 from bridoon.providers.outcome import message as settle
-from bridoon.providers.values import Halves, arguments, number, strings, table, whole, whole_value
+from bridoon.providers.values import Halves, arguments, document, number, strings, table, whole, whole_value
 from bridoon.wire import sse
 from bridoon.wire.jsontext import dump
 
@@ -204,7 +203,7 @@ class Reader:
         """
         if event.data.strip() == "[DONE]":
             return []
-        value = table(json.loads(event.data))
+        value = table(document(event.data))
         match value.get("type") or event.name:
             case "response.output_text.delta" | "response.refusal.delta":
                 return self._say("text", strings(value.get("delta")))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from math import isfinite
 from typing import Any
 
 from bridoon.wire.jsontext import dump, load
@@ -10,6 +11,15 @@ from bridoon.wire.jsontext import number as _number
 
 QUOTED = 200
 """Characters of unusable arguments that the model is shown."""
+
+DEEPEST = 128
+"""Levels of nesting that arguments may have. What is deeper would run into Python's limit somewhere on its way."""
+
+LARGEST = 1 << 53
+"""A count above this is no count."""
+
+GIVEN = ("input", "arguments")
+"""Keys under which APIs put the arguments of a call."""
 
 
 def encoded(value: Any) -> bytes:
@@ -34,6 +44,8 @@ def arguments(given: Any) -> tuple[dict[str, Any], str]:
         except (ValueError, RecursionError) as wrong:
             reason = "they are nested too deeply" if isinstance(wrong, RecursionError) else str(wrong)
             return {}, f"the arguments are not valid JSON ({reason}): {given[:QUOTED]}"
+    if too_deep(value):
+        return {}, f"the arguments are nested more than {DEEPEST} levels deep"
     if not isinstance(value, dict):
         kind = {list: "an array", str: "a string", type(None): "null", bool: "a boolean"}.get(
             type(value), "a number"
@@ -50,8 +62,57 @@ def parse(text: str) -> Any:
 
 
 def document(text: str) -> Any:
-    """A JSON answer of an API. What servers put in against the rules (NaN in timings) counts as null."""
-    return json.loads(text, parse_float=_number, parse_constant=lambda word: None)
+    """A JSON answer or event of an API, with exact numbers. Raises ValueError, RecursionError.
+
+    What servers put in against the rules (NaN in timings) counts as null. Arguments of calls that hold such a thing,
+    or that are nested too deeply, become their own text, so that `arguments` refuses them.
+    """
+    if "NaN" not in text and "Infinity" not in text and text.count("{") + text.count("[") <= DEEPEST:
+        return _exact(text)
+    return _settled(_exact(text), 2 * DEEPEST)
+
+
+_exact = json.JSONDecoder(parse_float=_number, parse_constant=float).decode
+
+
+def _settled(value: Any, levels: int) -> Any:
+    match value:
+        case float() if not isfinite(value):
+            return None
+        case list() | dict() if levels == 0:
+            raise ValueError("it is nested too deeply")
+        case list():
+            return [_settled(each, levels - 1) for each in value]
+        case dict():
+            return {
+                key: json.dumps(value_, ensure_ascii=False, default=str)
+                if key in GIVEN and isinstance(value_, (dict, list)) and (too_deep(value_) or _odd(value_))
+                else _settled(value_, levels - 1)
+                for key, value_ in value.items()
+            }
+        case _:
+            return value
+
+
+def too_deep(value: Any) -> bool:
+    """Whether a JSON value has more than DEEPEST levels."""
+    level = [value] if isinstance(value, (dict, list)) else []
+    for _ in range(DEEPEST):
+        level = [below for each in level for below in _inside(each) if isinstance(below, (dict, list))]
+        if not level:
+            return False
+    return True
+
+
+def _odd(value: Any) -> bool:
+    """Whether a number that JSON does not have is somewhere in a value."""
+    if isinstance(value, (dict, list)):
+        return any(_odd(each) for each in _inside(value))
+    return isinstance(value, float) and not isfinite(value)
+
+
+def _inside(value: Any) -> Any:
+    return value.values() if isinstance(value, dict) else value
 
 
 def whole(text: str) -> str:
@@ -106,7 +167,8 @@ def _clean(text: str) -> bool:
 
 def number(value: Any) -> int:
     """A count of an API, 0 when it is missing or odd."""
-    return int(value) if isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0 else 0
+    counts = isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < LARGEST
+    return int(value) if counts else 0
 
 
 def strings(value: Any) -> str:

@@ -1,16 +1,9 @@
-"""What stands between two `---` lines at the top of a file: message headers, or a little YAML.
-
-Message headers are `key: value` lines that are taken literally; skills use the YAML of
-`bridoon.wire.plainyaml`.
-"""
+"""What stands between two `---` lines at the top of a file. Message headers are `key: value` lines, taken literally."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from bridoon.wire.plainyaml import Value
+from typing import NamedTuple
 
 
 class Split(NamedTuple):
@@ -67,14 +60,6 @@ def write_headers(headers: dict[str, str], body: str) -> str:
     """A message file. Control characters in values become blanks, so that no value can end its line."""
     lines = [f"{key}: {_CONTROL.sub(' ', value)}\n" for key, value in headers.items()]
     return f"---\n{''.join(lines)}---\n{body}"
-
-
-def read(text: str) -> tuple[dict[str, Value], str]:
-    """The YAML and the body of a file such as a skill's; {} without front matter. Raises FrontMatterError."""
-    from bridoon.wire import plainyaml
-
-    front, body = split(text)
-    return ({} if front is None else plainyaml.parse(front)), body
 
 
 _HEADER = re.compile(r"([A-Za-z_][\w.-]*):[ \t]*(.*)$")
