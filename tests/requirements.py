@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import pytest
+from promises import PROMISES
+from promises_always import ALWAYS
 
 
 class Requirement(NamedTuple):
@@ -375,4 +377,5 @@ WORKFLOW_ROWS = (
 
 REQUIREMENTS = (
     *PLACES, *TOOL_ROWS, *HOOK_ROWS, *SKILL_ROWS, *PROVIDER_ROWS, *PROMPT_ROWS, *WORKFLOW_ROWS,
+    *(Requirement(each.id, f"issue/{each.part}", *each[2:]) for each in (*PROMISES, *ALWAYS)),
 )  # fmt: skip

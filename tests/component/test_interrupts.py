@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from fakes.api_server import Api, Said, api_server, call, cut
+from processes import alive
 from project import Project
 
 PATIENCE = 15.0
@@ -119,12 +120,12 @@ def test_after_sigkill_the_next_start_ends_what_was_left(project: Project) -> No
     process.kill()
     process.communicate(timeout=PATIENCE)
     left = int((project.dir / "left").read_text())
-    assert Path(f"/proc/{left}").exists()
+    assert alive(left)
     project.say(answer="hello again")
     end = time.monotonic() + 3
-    while Path(f"/proc/{left}").exists() and time.monotonic() < end:
+    while alive(left) and time.monotonic() < end:
         select.select([], [], [], 0.02)
-    assert not Path(f"/proc/{left}").exists()
+    assert not alive(left)
 
 
 def test_nothing_of_a_run_lives_on_when_it_ends(project: Project) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-DOCUMENTS = ["docs/PROTOCOLS.md", "docs/cli.md"]
+DOCUMENTS = ["README.md", "docs/PROTOCOLS.md", "docs/cli.md", "docs/providers.md", "docs/security.md"]
 BLOCK = re.compile(r"^```(?P<info>[^\n]*)\n(?P<body>.*?)^```$", re.M | re.S)
 
 

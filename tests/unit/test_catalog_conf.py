@@ -188,10 +188,15 @@ def test_a_key_of_a_bundled_service_goes_to_no_other_host(url: str) -> None:
 @pytest.mark.parametrize(
     "url",
     ["https://api.groq.com/other", "https://API.GROQ.COM:443/", "https://api.groq.com./", "http://localhost:8080/v1",
-     "http://127.0.0.1:1/", "http://[::1]:8080/", ""],
+     "http://127.0.0.1:1/", "http://[::1]:8080/"],
 )  # fmt: skip
 def test_a_key_of_a_bundled_service_goes_to_its_host_and_to_this_machine(url: str) -> None:
     assert key_allowed(of_project(url), OWN, "GROQ_API_KEY")
+
+
+def test_a_variant_without_a_url_goes_to_the_host_of_its_protocol_with_no_other_key() -> None:
+    assert key_allowed(of_project("", "OPENAI_API_KEY"), OWN, "OPENAI_API_KEY")
+    assert not key_allowed(of_project("", "GROQ_API_KEY"), OWN, "GROQ_API_KEY")
 
 
 @pytest.mark.parametrize("variable", ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OLLAMA_API_KEY", "CORP_KEY"])

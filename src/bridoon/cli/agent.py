@@ -45,8 +45,7 @@ def main(argv: list[str], env: Mapping[str, str]) -> int:
     except BridoonError as wrong:
         if not isinstance(front, fronts.Lines):
             raise
-        text = f"error: {wrong.message}" + (f"\n{wrong.hint}" if wrong.hint else "")
-        outcome = Outcome(text, "error", wrong.exit_code, Usage(), 0)
+        outcome = fronts.failed(wrong)
     except Cancelled as cancelled:
         outcome = Outcome("", "cancelled", cancelled.exit_code, Usage(), 0)
     finally:
@@ -57,7 +56,8 @@ def main(argv: list[str], env: Mapping[str, str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         if isinstance(wrong, BrokenPipeError):
             return 141
-        raise BridoonError(f"cannot write the output: {wrong.strerror}") from None
+        say(f"harness: cannot write the output: {wrong.strerror}")
+        return 1
     return outcome.exit_code
 
 

@@ -37,10 +37,10 @@ ABOUT = "store, list and remove the keys of providers"
 
 def auth(argv: list[str], env: Env) -> int:
     """Carry out `hs auth`."""
-    if argv[:1] in ([], ["--help"], ["-h"]):
+    if argv[:1] in (["--help"], ["-h"]):
         put(group_help("auth", ABOUT, AUTH))
         return 0
-    command, words = sub_command(AUTH, argv)
+    command, words = sub_command(AUTH, argv, default="list")
     given = read(command, words)
     if given is None:
         return 0
@@ -64,8 +64,8 @@ def auth(argv: list[str], env: Env) -> int:
 
 def _number(words: list[str]) -> int:
     text = words[0] if words else "0"
-    if not (text.isascii() and text.isdigit()):
-        raise UsageError(f"{text!r} is not the number of a credential", "hs auth list shows them")
+    if not (text.isascii() and text.isdigit() and len(text) < 5):
+        raise UsageError(f"{text[:40]!r} is not the number of a credential", "hs auth list shows them")
     return int(text)
 
 

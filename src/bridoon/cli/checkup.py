@@ -11,6 +11,7 @@ from bridoon import __version__
 from bridoon.catalog.files import exposed
 from bridoon.cli import known
 from bridoon.cli.show import clean, near, tilde
+from bridoon.wire.digits import whole_number
 
 OK, NOTE, BAD = "ok", "note", "bad"
 
@@ -174,7 +175,7 @@ def variables(env: Env) -> Iterator[Finding]:
     if os.environ.get("HARNESS_TRUST") == "1":
         yield Finding(NOTE, "HARNESS_TRUST", "1: code of every checkout runs without asking")
     limit = os.environ.get("HARNESS_MAX_TURNS", "")
-    if limit and not (limit.isascii() and limit.isdigit() and int(limit)):
+    if limit and not whole_number(limit):
         yield Finding(BAD, "HARNESS_MAX_TURNS", f"{clean(limit)!r} is not a number of turns: 100 is used")
     for name in ("SSL_CERT_FILE", "SSL_CERT_DIR"):
         given = os.environ.get(name, "")

@@ -174,10 +174,21 @@ SESSION_RM = Command(
 SESSION = (SESSION_LIST, SESSION_SHOW, SESSION_DIR, SESSION_FORK, SESSION_EXPORT, SESSION_RM)
 SESSION_ABOUT = "list, show, copy, export and remove sessions"
 
+DEMO = Command(
+    "demo",
+    "see the loop at work in a throw-away project, without an API key",
+    options=(
+        Option("--keep", "leave the project for a look around"),
+        *(option for option in RUN_OPTIONS if option.name not in ("--session", "--cwd", "--attach")),
+    ),
+    more="Without --provider the model's part is played by a script; the loop, the tools and the gate are real.",
+)
+
 COMMANDS = {
     each.name: each
     for each in (
         AGENT,
+        DEMO,
         TOOLS,
         HOOKS,
         SKILLS,

@@ -12,6 +12,8 @@ from collections.abc import Mapping
 
 from bridoon.cli import agent
 from bridoon.cli.compose import say
+from bridoon.cli.declare import help_text
+from bridoon.cli.declared import DEMO
 from bridoon.cli.options import parse
 from bridoon.errors import UsageError
 
@@ -27,34 +29,46 @@ FILES = {
     "build/output.txt": "generated\n",
 }
 
-GATE = """\
-#!/usr/bin/env bash
-# A gate: refuses shell commands that delete recursively. Everything else passes.
-call="$(cat)"
-case "$call" in
-  *"rm -rf"*|*"rm -fr"*) echo "recursive deletion is not allowed in this project" >&2; exit 1 ;;
-esac
-printf '%s' "$call"
-"""
+GATE = '''\
+#!/usr/bin/env -S hs py
+"""A gate: refuses shell commands that delete recursively. Everything else passes."""
+from bridoon.sdk.script import hook
+
+
+@hook
+def keep(call, context):
+    """Return the call to let it pass."""
+    command = call["input"].get("command", "")
+    if call["name"] == "bash" and ("rm -rf" in command or "rm -fr" in command):
+        raise SystemExit("recursive deletion is not allowed in this project")
+    return call
+'''
 
 
 def main(argv: list[str], env: Mapping[str, str]) -> int:
     """Run the demo and return the exit code of its run. `--keep` leaves the project for a look around."""
+    if argv[:1] in (["--help"], ["-h"]):
+        print(help_text(DEMO))
+        return 0
     keep = "--keep" in argv
     options, words, _ = parse([word for word in argv if word != "--keep"])
+    if options.session or options.attach:
+        raise UsageError("hs demo takes no --session and no --attach", "hs demo --help lists its options")
     if words:
         raise UsageError(f"hs demo takes no message (got {' '.join(words)!r})", "hs demo [-p PROVIDER] [--keep]")
     place = tempfile.mkdtemp(prefix="hs-demo-")
     try:
         _project(place)
-        chosen = options.provider or ("" if env.get("HARNESS_PROVIDER") == "scripted" else env.get("HARNESS_PROVIDER"))
+        # Only the command line asks a real model: a variable that happens to be set must not cost anything.
+        named = env.get("HARNESS_PROVIDER", "")
+        chosen = options.provider or ("" if named in ("scripted", os.environ.get("HARNESS_PROVIDER", "")) else named)
         given = {**env, **options.variables(), "HARNESS_SESSIONS": os.path.join(place, ".harness", "sessions")}
         given.setdefault("HARNESS_PERMISSIONS", "auto")
         if not chosen:
             script = os.path.join(os.path.dirname(__file__), "demo_script.json")
             given.update(HARNESS_PROVIDER="scripted", HARNESS_MODEL="", BRIDOON_SCRIPT=script)
         os.environ.update({key: value for key, value in given.items() if os.environ.get(key) != value})
-        _introduce(place, chosen or "", options.json or options.quiet)
+        _introduce(place, chosen, options.json or options.quiet)
         os.chdir(place)
         flags = [word for word, on in (("--json", options.json), ("--quiet", options.quiet)) if on]
         code = agent.main([*flags, "--", TASK], given)

@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 
 from bridoon.catalog.lookup import Catalog, Executable
 from bridoon.cli.compose import catalog_here
-from bridoon.cli.options import Options, parse
+from bridoon.cli.options import COMMAND, RUNNING, Options, is_bundled_command, parse
 from bridoon.errors import NotFound, UsageError
 from bridoon.loop.env import start_environment
 from bridoon.proc import inline
 from bridoon.sdk.script import Context
-
-COMMAND = re.compile(r"[a-z][a-z0-9_-]*")
-
-RUNNING = ("agent", "repl", "resume", "demo")
-"""Commands that start runs and understand their options."""
 
 
 def run(words: list[str]) -> int:
@@ -44,8 +38,7 @@ def _may_ask(root: str, first: str) -> bool:
         return False
     if first in RUNNING or not COMMAND.fullmatch(first):
         return True
-    packs = os.path.join(root, "plugins")
-    return not any(os.path.exists(os.path.join(packs, pack, "commands", first)) for pack in os.listdir(packs))
+    return not is_bundled_command(first, root)
 
 
 def _cwd() -> str:
@@ -66,7 +59,8 @@ def _command(
     if COMMAND.fullmatch(first) and catalog.find("commands", first) is not None:
         if first not in RUNNING and len(rest) > 1 and not rest[1].startswith("-") and sys.stderr.isatty():
             _hint(first, rest)
-        return first, [*(run_options if first in RUNNING else []), *rest[1:]]
+        passed = run_options if first in RUNNING else ["--json"] if options.json else []
+        return first, [*passed, *rest[1:]]
     talks = sys.stdin is not None and sys.stdin.isatty() and not (options.json or options.quiet)
     if talks and (not rest or (len(rest) == 1 and _is_session(sessions, first))):
         return "repl", [*run_options, *rest]

@@ -11,9 +11,11 @@ from typing import Any, TextIO
 
 from bridoon.cli.tty import Terminal
 from bridoon.dialects import stream as dialect
+from bridoon.errors import BridoonError
 from bridoon.loop.follow import Outcome
 from bridoon.loop.run import Front
 from bridoon.model.event import Event, Failed, Notice, RunEnded, TextDelta, ThinkingDelta, ToolOutput, TurnEnded
+from bridoon.model.message import Usage
 from bridoon.proc.cancel import Cancel
 from bridoon.wire import jsontext
 
@@ -125,7 +127,7 @@ class Lines(AtTerminal):
 
     def finish(self, outcome: Outcome) -> None:
         """Print the `result` object."""
-        print_line(result(self.session, outcome))
+        _last(outcome, self.session)
 
 
 def result(session: str, outcome: Outcome) -> dict[str, Any]:
@@ -139,6 +141,34 @@ def result(session: str, outcome: Outcome) -> dict[str, Any]:
         "turns": outcome.turns,
         "exit_code": outcome.exit_code,
     }
+
+
+def failed(wrong: BridoonError) -> Outcome:
+    """The outcome of a run that an error kept from beginning."""
+    text = f"error: {wrong.message}" + (f"\n{wrong.hint}" if wrong.hint else "")
+    return Outcome(text, "error", wrong.exit_code, Usage(), 0)
+
+
+def refuse(wrong: BridoonError) -> int:
+    """Print the `result` object of a run that never began, or that broke; return its exit code."""
+    return _last(failed(wrong))
+
+
+def never_began(code: int) -> int:
+    """Print the `result` object of a run that was stopped before it began."""
+    return _last(Outcome("", "cancelled", code, Usage(), 0))
+
+
+_ended = False
+"""Whether this process has printed a `result` object."""
+
+
+def _last(outcome: Outcome, session: str = "") -> int:
+    global _ended
+    if not _ended:
+        print_line(result(session, outcome))
+        _ended = True
+    return outcome.exit_code
 
 
 def print_line(value: dict[str, Any]) -> None:

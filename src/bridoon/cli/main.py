@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import TYPE_CHECKING
 
 from bridoon import __version__
+
+if TYPE_CHECKING:
+    from bridoon.errors import BridoonError
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -39,7 +43,8 @@ def _fill_closed() -> None:
         except OSError:
             os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
         if getattr(sys, name) is None:
-            setattr(sys, name, open(number, "w" if number else "r", encoding="utf-8", closefd=False))
+            stream = os.fdopen(number, "w" if number else "r", encoding="utf-8", closefd=False)
+            setattr(sys, name, stream)
 
 
 def run(words: list[str]) -> int:
@@ -54,22 +59,67 @@ def run(words: list[str]) -> int:
     from bridoon.errors import BridoonError, Cancelled
 
     try:
+        from bridoon.cli.stopping import stop_at_once
+
+        stop_at_once()
         from bridoon.cli import dispatch
 
         code = dispatch.run(words)
         _flush()
         return code
     except BridoonError as wrong:
+        return _failed(words, wrong)
+    except Cancelled as cancelled:
+        return _cancelled(words, cancelled.exit_code)
+    except KeyboardInterrupt:
+        return _cancelled(words, 130)
+    except BrokenPipeError:
+        _drop_output()
+        return 141
+    except OSError as wrong:
+        where = f"{wrong.filename}: " if wrong.filename else ""
+        return _failed(words, BridoonError(f"{where}{wrong.strerror or wrong}"))
+    except Exception as crash:
+        import traceback
+
+        traceback.print_exc()
+        return _failed(words, BridoonError(f"{type(crash).__name__}: {crash}"))
+
+
+def _failed(words: list[str], wrong: BridoonError) -> int:
+    """Tell what is wrong, as the `result` of a run if the command line asks for that."""
+    from bridoon.cli.options import asks_for_lines
+
+    if not asks_for_lines(words):
         tell(wrong)
         return wrong.exit_code
-    except Cancelled as cancelled:
-        return cancelled.exit_code
-    except KeyboardInterrupt:
-        return 130
-    except BrokenPipeError:
-        # Whoever read our output has gone; the interpreter must not try to flush it again.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        return 141
+    from bridoon.cli import fronts
+
+    try:
+        return fronts.refuse(wrong)
+    except OSError:
+        _drop_output()
+        tell(wrong)
+        return wrong.exit_code
+
+
+def _cancelled(words: list[str], code: int) -> int:
+    """The exit code, after the `result` of a run that was stopped before it began."""
+    from bridoon.cli.options import asks_for_lines
+
+    if asks_for_lines(words):
+        from bridoon.cli import fronts
+
+        try:
+            fronts.never_began(code)
+        except OSError:
+            _drop_output()
+    return code
+
+
+def _drop_output() -> None:
+    """Whoever read our output has gone; the interpreter must not try to flush it again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def _flush() -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import NamedTuple
 
 from bridoon.errors import UsageError
+from bridoon.wire.digits import whole_number
 
 WITH_VALUE = {
     "-p": "provider",
@@ -27,6 +29,12 @@ VARIABLE = {
     "permissions": "HARNESS_PERMISSIONS",
 }
 """Options that are spellings of an environment variable."""
+
+COMMAND = re.compile(r"[a-z][a-z0-9_-]*")
+"""What a command may be called."""
+
+RUNNING = ("agent", "repl", "resume", "demo")
+"""Commands that start runs and understand their options."""
 
 MODES = ("auto", "ask", "read-only")
 
@@ -89,10 +97,40 @@ def parse(words: list[str], *, leading: bool = False) -> tuple[Options, list[str
     return _options(found, attach), rest, False
 
 
+def asks_for_lines(words: list[str]) -> bool:
+    """Whether a command line, right or wrong, asks for a run's events as lines of JSON.
+
+    A command that starts no run may have a `--json` of its own, which is another thing.
+    """
+    words = words[: words.index("--")] if "--" in words else words
+    if "--json" not in words:
+        return False
+    takes = False
+    for word in words:
+        if takes:
+            takes = False
+        elif word.startswith("-"):
+            takes = word in WITH_VALUE
+        else:
+            return word in RUNNING or not is_bundled_command(word)
+    return True
+
+
+def is_bundled_command(word: str, root: str = "") -> bool:
+    """Whether a word is a command that comes with the package, whose directory is `root`."""
+    packs = os.path.join(root or os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "plugins")
+    try:
+        return bool(COMMAND.fullmatch(word)) and any(
+            os.path.exists(os.path.join(packs, pack, "commands", word)) for pack in os.listdir(packs)
+        )
+    except OSError:
+        return False  # HARNESS_ROOT leads nowhere: the command is not found either
+
+
 def _options(found: dict[str, object], attach: list[str]) -> Options:
     options = Options(**found)._replace(attach=tuple(attach))  # type: ignore[arg-type]
-    if options.max_turns and not (options.max_turns.isascii() and options.max_turns.isdigit() and int(options.max_turns)):
-        raise UsageError(f"--max-turns {options.max_turns!r} is not a number of turns")
+    if options.max_turns and whole_number(options.max_turns) < 1:
+        raise UsageError(f"--max-turns {options.max_turns[:40]!r} is not a number of turns")
     if options.permissions and options.permissions not in MODES:
         raise UsageError(f"--permissions {options.permissions!r}", f"one of {', '.join(MODES)}")
     if options.cwd and not os.path.isdir(options.cwd):

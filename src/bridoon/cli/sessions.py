@@ -13,6 +13,7 @@ from bridoon.errors import BridoonError, NotFound, SessionBusy, UsageError
 from bridoon.session import conf, history, store
 from bridoon.session.history import Entry
 from bridoon.session.store import Session
+from bridoon.wire.digits import whole_number
 
 BEGINNING = 80
 """Characters of the first message in a list that does not go to a terminal."""
@@ -97,9 +98,9 @@ def _dir(given: Given, root: str) -> int:
 
 def _fork(given: Given, root: str) -> int:
     text = given.value("--at")
-    if given.has("--at") and not (text.isascii() and text.isdigit() and int(text)):
+    if given.has("--at") and not whole_number(text):
         raise UsageError(f"--at {text!r} is no number of a message", "hs session show ID lists them")
-    put(history.fork(_open(root, given.words[0]), int(text) if text else None).id)
+    put(history.fork(_open(root, given.words[0]), whole_number(text) or None).id)
     return 0
 
 

@@ -7,6 +7,7 @@ import select
 from types import TracebackType
 
 from bridoon.sdk.script import Stoppable
+from bridoon.wire.digits import whole_number
 
 
 class Terminal:
@@ -66,7 +67,8 @@ def chosen(typed: str, choices: list[str]) -> str:
     An empty answer is the last choice.
     """
     word = typed.strip()
-    if word.isascii() and word.isdigit() and 1 <= int(word) <= len(choices):
-        return choices[int(word) - 1]
+    number = whole_number(word)
+    if 1 <= number <= len(choices):
+        return choices[number - 1]
     near = [choice for choice in choices if word and choice.lower().startswith(word.lower())]
     return near[0] if len(near) == 1 else word or choices[-1]

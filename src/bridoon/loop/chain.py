@@ -27,8 +27,8 @@ HOOK_LIMIT = 60.0
 OUTPUT_LIMIT = 64 << 20
 """Bytes that a hook may print. More is a failure: half a payload is worth nothing."""
 
-CANNOT_START, NO_INTERPRETER = 126, 127
-"""Exit codes by which a shell says that a program never ran; ours for a hook that the system refuses to start."""
+NO_INTERPRETER = 127
+"""Exit code by which `env` says that a program is not there."""
 
 TOO_DEEP = "the JSON at hand is nested too deeply"
 
@@ -36,7 +36,8 @@ TOO_DEEP = "the JSON at hand is nested too deeply"
 def run_stage(run: Run, stage: str, payload: Payload) -> Payload:
     """Run the hooks of a stage and return the payload that the last one printed.
 
-    Raises HookFailed for the first hook that exits non-zero, crashes or prints what is not a JSON object.
+    Raises HookFailed for the first hook that exits non-zero, crashes or prints what is not a JSON object. A hook that
+    cannot start, and one that was made during this run, is left out instead where that is safe.
     """
     given = dict(payload)
     kept = carried(payload) if stage == "receive" else {}
@@ -49,11 +50,10 @@ def run_stage(run: Run, stage: str, payload: Payload) -> Payload:
         try:
             context_payload = run_hook(run, hook, stage, context_payload)
         except HookFailed as failed:
-            why = _why_skip(run, hook, stage, failed)
-            if not why:
-                raise
-            _skip(run, hook, failed, why)
-            return run_stage(run, stage, given)  # from the beginning: the model is told in the system prompt
+            _leave_out(run, hook, stage, failed)
+            if stage == "assemble":
+                return run_stage(run, stage, given)  # from the beginning: the system prompt tells the model at once
+            # Other stages send, save and run things: what was done is not done again.
         for key, value in added.items():
             if context_payload.get(key) == value:
                 del context_payload[key]
@@ -136,7 +136,7 @@ def spawn(  # noqa: PLR0913 - a hook, its input, and how long it may hold what
             )
     except CannotStart as wrong:
         message = f"hook {hook.path} cannot start: {wrong}"
-        raise HookFailed(message, stage=stage, hook=hook.path, code=CANNOT_START, stderr=str(wrong)) from None
+        raise HookFailed(message, stage=stage, hook=hook.path, code=126, stderr=str(wrong)) from wrong
     if not (tty and run_.log.path == "/dev/stderr" and os.isatty(2)):
         run_.log.write(done.stderr.text())
     return done
@@ -235,37 +235,48 @@ def carried(response: Payload) -> Payload:
     return kept
 
 
-def _why_skip(run_: Run, hook: Executable, stage: str, failed: HookFailed) -> str:
-    """Why the run may go on without a hook that failed; empty when it may not.
+def _may_be_left_out(run_: Run, hook: Executable, stage: str) -> bool:
+    """Whether a run can go on without a hook.
 
-    A hook that cannot start has said nothing, and one that was made or changed during this run is being tried out.
     Gates and error hooks are never left out: they fail closed. Nor are overrides of bundled hooks: nothing would
     replace them.
     """
     if hook.bundled or stage in ("tool_exec", "pre-tool", "error", "resolve"):
-        return ""
-    if any(each.bundled and each.name == hook.name for each in run_.catalog.entries(f"hooks.d/{stage}")):
-        return ""
-    if failed.code == CANNOT_START or failed.code == NO_INTERPRETER and _ends_in_cr(hook.path):
-        return "It is left out of this run"
-    try:
-        fresh = os.stat(hook.path).st_ctime > run_.began
-    except OSError:
-        return ""
-    return "It was made during this run, so it is left out until the next one" if fresh else ""
+        return False
+    return not any(each.bundled and each.name == hook.name for each in run_.catalog.entries(f"hooks.d/{stage}"))
 
 
-def _ends_in_cr(path: str) -> bool:
-    """Whether the first line ends in CR LF, so that `env` looks for an interpreter whose name ends in CR."""
+def _never_ran(hook: Executable, failed: HookFailed) -> bool:
+    """Whether the system could not start a hook at all: it has said nothing about the payload, then."""
+    if isinstance(failed.__cause__, CannotStart):
+        return True
+    if failed.code != NO_INTERPRETER:
+        return False
     try:
-        with open(path, "rb") as file:
-            return file.readline(256).endswith(b"\r\n")
+        with open(hook.path, "rb") as file:
+            return file.readline(256).endswith(b"\r\n")  # `env` looks for a program whose name ends in CR
     except OSError:
         return False
 
 
-def _skip(run_: Run, hook: Executable, failed: HookFailed, why: str) -> None:
+def _fresh(run_: Run, hook: Executable) -> bool:
+    """Whether a hook was made or changed during this run: somebody is trying it out."""
+    try:
+        return os.stat(hook.path).st_ctime > run_.began
+    except OSError:
+        return False
+
+
+def _leave_out(run_: Run, hook: Executable, stage: str, failed: HookFailed) -> None:
+    """Go on without a hook that never ran, or that was made during this run. Raises `failed` for any other."""
+    if not _may_be_left_out(run_, hook, stage):
+        raise failed
+    if _never_ran(hook, failed):
+        note = f"{failed.message}. It is left out of this run"
+    elif _fresh(run_, hook):
+        note = f"{failed.message}. It was made during this run, so it is left out until the next one"
+    else:
+        raise failed
     run_.skipped.add(hook.path)
-    note = f"{failed.message}. {why}"
     run_.notes.append(f"{note}: fix {hook.path}" + (f"\nIts stderr: {failed.stderr[-600:]}" if failed.stderr else ""))
     run_.notice(note)

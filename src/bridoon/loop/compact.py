@@ -16,6 +16,7 @@ from bridoon.loop.place import catalog_of
 from bridoon.model.message import Image, Message, Text, Thinking, ToolCall, ToolResult
 from bridoon.session import store
 from bridoon.session.view import is_summary, window
+from bridoon.wire.digits import whole_number
 
 WINDOW = 128_000
 """Tokens that a model reads when neither its `.conf` (`context=`) nor HARNESS_CONTEXT says."""
@@ -64,7 +65,7 @@ def window_of(run: Run) -> int:
     conf = run.catalog.conf(run.env.get("HARNESS_PROVIDER", ""))
     said = run.env.get("HARNESS_CONTEXT") or run.settings.get("context", "") or (conf.context if conf else 0)
     text = str(said).strip()
-    return int(text) if text.isascii() and text.isdigit() and int(text) > 0 else WINDOW
+    return whole_number(text) or WINDOW
 
 
 def tokens(message: Message) -> int:

@@ -15,7 +15,7 @@ MOST_FILES, MOST_BYTES, MOST_LOOKED_AT = 64, 4 << 20, 2000
 
 _ASIDE = frozenset({"sessions", "node_modules", "__pycache__"})
 _COMMON = frozenset(
-    "hooks.d tool_exec pre-tool tools commands providers prompts skills plugins SKILL.md AGENTS.md".split()
+    {"hooks.d", "tool_exec", "pre-tool", "tools", "commands", "providers", "prompts", "skills", "plugins"}
 )
 
 

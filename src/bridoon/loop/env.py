@@ -7,6 +7,7 @@ import sys
 from collections.abc import Mapping
 
 from bridoon import __version__
+from bridoon.wire.digits import whole_number
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 """The package directory: HARNESS_ROOT of a run unless the environment says otherwise."""
@@ -52,10 +53,10 @@ def sessions_directory(env: Mapping[str, str], cwd: str) -> str:
 def turn_limit(env: Mapping[str, str], warn: object = None) -> int:
     """HARNESS_MAX_TURNS as a number of at least 1; anything else counts as the default, with a warning."""
     text = env.get("HARNESS_MAX_TURNS", "").strip()
-    if text.isascii() and text.isdigit() and int(text) > 0:
-        return int(text)
+    if whole_number(text):
+        return whole_number(text)
     if text and callable(warn):
-        warn(f"HARNESS_MAX_TURNS={text!r} is not a number of turns: using {MAX_TURNS}")
+        warn(f"HARNESS_MAX_TURNS={text[:40]!r} is not a number of turns: using {MAX_TURNS}")
     return MAX_TURNS
 
 

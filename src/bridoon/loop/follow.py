@@ -10,6 +10,7 @@ from bridoon.loop.chain import Payload, carried, run_stage
 from bridoon.loop.env import turn_limit
 from bridoon.loop.gate import run_tool_exec, settle
 from bridoon.loop.run import Run
+from bridoon.loop.toolpass import keep_result
 from bridoon.model.event import RunEnded, TurnEnded
 from bridoon.model.message import Message, Text, Usage
 
@@ -114,6 +115,8 @@ def follow(run: Run) -> str:
             if state == "error":
                 output = str(failed.output.get("output") or output)
                 break
+            if state == "tool_done":
+                keep_result(run, entered)
             state, payload = "error", error_context(run, failed, entered)
             run.failure = failed.exit_code
             continue
@@ -122,6 +125,8 @@ def follow(run: Run) -> str:
             run.failure = 0
         output = _output(payload)
         if not following and state in STANDARD and payload == entered:
+            if state == "tool_done":
+                keep_result(run, entered)
             output = f"error: stage {state} made no transition"
             run.fail(f"stage {state} made no transition: none of its hooks named a next state")
             run.failure = 1

@@ -33,6 +33,8 @@ class Ahead(NamedTuple):
     """After its gates; it names the call that runs."""
     refusal: HookFailed | None
     task: executor.Task | None
+    after: tuple[list[Executable], list[Executable]]
+    """Executor and observers, as they were when the gates ran."""
 
 
 def run_tool_exec(run: Run, payload: Payload) -> Payload:
@@ -43,18 +45,23 @@ def run_tool_exec(run: Run, payload: Payload) -> Payload:
     calls = _calls(payload)
     if not calls:
         return {key: value for key, value in payload.items() if key != "tool_calls"} | {"next_state": "assemble"}
-    gates, executors, observers = _hooks(run)
     ahead = run.flight.pop(_key(calls[0]), None)
     if ahead is None:
+        try:
+            gates, executors, observers = _hooks(run)
+        except HookFailed as failed:
+            failed.refused = calls[0]
+            raise
         group = executor.concurrent_group(run, calls) if _ours(executors) else 1
         if group > 1:
-            _go_ahead(run, gates, payload, calls, group)
+            _go_ahead(run, gates, {**payload, "tool_calls": calls}, group, (executors, observers))
             ahead = run.flight.pop(_key(calls[0]))
     if ahead is None:
         passed = _pass_gates(run, gates, _for_call({**payload, "tool_calls": calls}))
     elif ahead.refusal is not None:
         raise ahead.refusal
     else:
+        executors, observers = ahead.after
         passed = {**ahead.payload, "tool_calls": [ahead.payload["tool_calls"][0], *calls[1:]]}
         if ahead.task is not None:
             passed["result"], passed["error"], passed["images"], passed["seconds"] = ahead.task.wait()
@@ -112,16 +119,24 @@ def _ours(executors: list[Executable]) -> bool:
 
 
 def _go_ahead(
-    run: Run, gates: list[tuple[Executable, bool, str]], payload: Payload, calls: list[dict[str, Any]], group: int
+    run: Run,
+    gates: list[tuple[Executable, bool, str]],
+    payload: Payload,
+    group: int,
+    after: tuple[list[Executable], list[Executable]],
 ) -> None:
-    """Take the first `group` calls through their gates, one after the other; then start together those that passed."""
+    """Take the first `group` calls through their gates, one after the other; then start together those that passed.
+
+    When a refusal ends the run, the calls behind a refused one are left for later, that is, for never.
+    """
+    calls = payload["tool_calls"]
     passed: list[Ahead] = []
     for first in range(group):
         given = _for_call({**payload, "tool_calls": calls[first:]})
         try:
-            passed.append(Ahead(_pass_gates(run, gates, given), None, None))
+            passed.append(Ahead(_pass_gates(run, gates, given), None, None, after))
         except HookFailed as refusal:
-            passed.append(Ahead(given, refusal, None))
+            passed.append(Ahead(given, refusal, None, after))
             if stops_at_refusal(run):
                 break
     for call, ahead in zip(calls, passed, strict=False):

@@ -94,4 +94,4 @@ class _Below(Front):
 
 def _number(env: Any, name: str, default: int) -> int:
     text = str(env.get(name, ""))
-    return int(text) if text.isascii() and text.isdigit() else default
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else default

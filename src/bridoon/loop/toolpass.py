@@ -53,6 +53,17 @@ def record(run: Run, payload: dict[str, Any]) -> None:
     _save(run, ToolResult(call_id, name, str(payload.get("result", "")), failed, images), payload.get("seconds", 0.0))
 
 
+def keep_result(run: Run, payload: dict[str, Any]) -> None:
+    """Save the result of a call whose `tool_done` stage failed before it did: the tool has run, and was shown."""
+    for message in reversed(run.session.messages()):
+        if message.role != "tool_result":
+            break
+        if any(isinstance(part, ToolResult) and part.call_id == payload.get("call_id") for part in message.parts):
+            return
+    if isinstance(payload.get("result"), str):
+        record(run, payload)
+
+
 def stops_at_refusal(run: Run) -> bool:
     """Whether a refused call ends the run: `on_refuse=stop` in `settings.conf`, or HARNESS_ON_REFUSE=stop."""
     return (run.env.get("HARNESS_ON_REFUSE") or run.settings.get("on_refuse", "continue")) == "stop"

@@ -20,6 +20,7 @@ from bridoon.proc.table import Process
 
 if TYPE_CHECKING:
     from subprocess import Popen
+    from types import FrameType
 
 STATUS_LOST = 255
 """The exit code of a child whose status somebody else took: never a success."""
@@ -69,6 +70,7 @@ def guard(home: str = "") -> None:
         if _state.adopts is None:
             _state.adopts = table.adopt_orphans()
             _hear_of_deaths()
+            _take_children_along()
         records.write(home)
 
 
@@ -327,6 +329,22 @@ def _bury(pid: int) -> None:
         os.waitpid(pid, os.WNOHANG)
     except ChildProcessError:
         pass
+
+
+def _take_children_along() -> None:
+    """Let a TERM or HUP that nobody else deals with end what we started before it ends us."""
+    for signum in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(signum) == signal.SIG_DFL:
+            try:
+                signal.signal(signum, _die)
+            except ValueError:
+                return  # Only the main thread may.
+
+
+def _die(signum: int, frame: FrameType | None) -> None:
+    signal.signal(signum, signal.SIG_DFL)  # a second one ends us at once
+    end_all(grace=STALE_GRACE)
+    os.kill(os.getpid(), signum)
 
 
 def _hear_of_deaths() -> None:

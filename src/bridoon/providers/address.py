@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from bridoon.errors import ConfigError
+from bridoon.wire.digits import whole_number
 
 PORTS = {"http": 80, "https": 443}
 
@@ -66,7 +67,7 @@ def parse(url: str, what: str = "the URL", *, credentials: bool = False) -> Addr
         raise ConfigError(f"{what} is not an http or https URL: {shown[:80]!r}")
     if user and not credentials:
         raise ConfigError(f"{what} holds a name or password", hint="put the key into its own variable")
-    number = int(port) if port.isascii() and port.isdigit() else 0 if port else PORTS[scheme]
+    number = whole_number(port) if port else PORTS[scheme]
     if not 0 < number < 65536:
         raise ConfigError(f"{what} has no valid port: {port[:20]!r}")
     host = host.lower()
@@ -75,6 +76,8 @@ def parse(url: str, what: str = "the URL", *, credentials: bool = False) -> Addr
             host = host.encode("idna").decode("ascii")
         except UnicodeError:
             raise ConfigError(f"{what} has a host that is no name: {host[:80]!r}") from None
+    if ":" not in host and not all(0 < len(label) < 64 for label in host.removesuffix(".").split(".")):
+        raise ConfigError(f"{what} has a host that is no name: {host[:80]!r}")
     target = target or "/"
     if target.startswith("?"):
         target = "/" + target

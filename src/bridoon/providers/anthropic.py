@@ -9,9 +9,9 @@ from typing import Any
 from bridoon.model.message import Image, Message, Part, Text, Thinking, ToolCall, ToolResult, Usage
 from bridoon.providers import failures
 from bridoon.providers.history import Pieces, Protocol
-from bridoon.providers.outcome import NO_OUTPUT, Answer, Claims, events_of, own_thinking, plain_id
+from bridoon.providers.outcome import NO_OUTPUT, Answer, Claims, events_of, own_thinking, plain_id, plain_name
 from bridoon.providers.outcome import message as settle
-from bridoon.providers.values import Halves, arguments, document, number, strings, table, whole_value
+from bridoon.providers.values import Halves, arguments, document, number, strings, table, whole, whole_value
 from bridoon.wire import sse
 
 NAME = "anthropic"
@@ -65,7 +65,7 @@ def _block(part: Part, thinking: bool) -> dict[str, Any] | None:
         case Image():
             return image(part)
         case ToolCall(id, name, given):
-            return {"type": "tool_use", "id": plain_id(id), "name": name, "input": given}
+            return {"type": "tool_use", "id": plain_id(id), "name": plain_name(name), "input": given}
         case ToolResult():
             return _result(part)
         case Thinking(text, signature, redacted) if thinking:
@@ -175,6 +175,17 @@ def usage(counts: Mapping[str, Any]) -> Usage:
 # ---- stream -> response
 
 
+class _Block:
+    """A block of content that is coming."""
+
+    __slots__ = ("open", "texts", "value")
+
+    def __init__(self, value: dict[str, Any]) -> None:
+        self.value = value
+        self.texts: list[str] = []
+        self.open = True
+
+
 class Reader:
     """Puts the events of one stream together. `complete` and `ended` turn true with `message_stop`."""
 
@@ -183,8 +194,8 @@ class Reader:
         self._claims, self._where, self._secrets = claims, where, secrets
         self._message: dict[str, Any] = {"type": "message", "role": "assistant"}
         self._usage: dict[str, Any] = {}
-        self._blocks: dict[int, dict[str, Any]] = {}
-        self._texts: dict[int, list[str]] = {}
+        self._blocks: list[_Block] = []
+        self._at: dict[int, _Block] = {}
         self._halves = Halves()
 
     def feed(self, event: sse.Event) -> list[dict[str, Any]]:
@@ -193,27 +204,23 @@ class Reader:
         """
         value = table(document(event.data))
         kind = value.get("type") or event.name
-        index = value.get("index")
-        if not isinstance(index, int):
-            index = len(self._blocks) - (kind != "content_block_start")
         match kind:
+            case "content_block_delta":
+                return self._delta(value.get("index"), table(value.get("delta")))
+            case "content_block_start":
+                return self._start(value.get("index"), dict(table(value.get("content_block"))))
+            case "content_block_stop":
+                block = self._find(value.get("index"))
+                return self._stop(block) if block is not None else []
             case "message_start":
                 begun = table(value.get("message"))
                 self._message.update(
                     {key: each for key, each in begun.items() if key not in ("content", "usage")}
                 )
-                self._usage.update(table(begun.get("usage")))
-            case "content_block_start":
-                self._blocks[index] = dict(table(value.get("content_block")))
-                self._texts[index] = []
-            case "content_block_delta":
-                return self._delta(index, table(value.get("delta")))
-            case "content_block_stop":
-                return self._stop(index)
+                self._count(begun.get("usage"))
             case "message_delta":
                 self._message.update(table(value.get("delta")))
-                counts = table(value.get("usage"))
-                self._usage.update({key: each for key, each in counts.items() if each is not None})
+                self._count(value.get("usage"))
             case "message_stop":
                 self.complete = self.ended = True
             case "error":
@@ -222,55 +229,81 @@ class Reader:
                 pass
         return []
 
-    def _delta(self, index: int, delta: dict[str, Any]) -> list[dict[str, Any]]:
+    def _count(self, counts: Any) -> None:
+        self._usage.update({key: each for key, each in table(counts).items() if each is not None})
+
+    def _find(self, index: Any) -> _Block | None:
+        """The block of an index; without an index it is the newest."""
+        if isinstance(index, int):
+            return self._at.get(index)
+        return self._blocks[-1] if self._blocks else None
+
+    def _start(self, index: Any, value: dict[str, Any]) -> list[dict[str, Any]]:
+        """Begin a block. An index that is used again, as some services do, ends the block that had it."""
+        before = self._find(index)
+        lines = self._stop(before) if before is not None and before.open else []
+        self._blocks.append(_Block(value))
+        if isinstance(index, int):
+            self._at[index] = self._blocks[-1]
+        if value.get("type") in ("text", "thinking"):
+            lines += self._show(value["type"], strings(value.get(value["type"])))
+        return lines
+
+    def _delta(self, index: Any, delta: dict[str, Any]) -> list[dict[str, Any]]:
         kind, field = _DELTAS.get(strings(delta.get("type")), ("", ""))
         if not kind:
             return []
         text = strings(delta.get(field))
-        block = self._blocks.setdefault(index, {"type": kind})
+        block = self._find(index)
+        known = block.value.get("type", kind) if block is not None else ""
+        if known != kind and (kind == "tool_use" or field == "signature"):
+            return []  # it belongs to a block that is none of ours
+        lines: list[dict[str, Any]] = []
+        if block is None or known != kind:
+            lines = self._start(index, {"type": kind})
+            block = self._blocks[-1]
+        block.value["type"] = kind
         if field == "signature":
-            block["signature"] = strings(block.get("signature")) + text
-            return []
-        self._texts.setdefault(index, []).append(text)
-        if kind == "tool_use":
-            return []
-        shown = self._halves.feed(text)
+            block.value["signature"] = strings(block.value.get("signature")) + text
+        elif kind != "tool_use":
+            block.texts.append(text)
+            lines += self._show(kind, text)
+        elif block.open:
+            block.texts.append(text)
+        return lines
+
+    def _show(self, kind: str, text: str) -> list[dict[str, Any]]:
+        shown = self._halves.feed(text) if text else ""
         return [{"type": kind, "text": shown}] if shown else []
 
-    def _stop(self, index: int) -> list[dict[str, Any]]:
-        block = self._blocks.get(index)
-        if block is None:
-            return []
-        text = "".join(self._texts.pop(index, ()))
-        match block.get("type"):
-            case "tool_use":
-                given, error = arguments(text or block.get("input"))
-                block["input"] = (text or block.get("input")) if error else given
-                block["id"] = self._claims.claim(strings(block.get("id")))
-                return [
-                    {
-                        "type": "tool_start",
-                        "id": block["id"],
-                        "name": strings(block.get("name")),
-                        "input": given,
-                    }
-                ]
+    def _stop(self, block: _Block) -> list[dict[str, Any]]:
+        value, text = block.value, "".join(block.texts)
+        block.texts = []
+        match value.get("type"):
+            case "tool_use" if block.open:
+                block.open = False
+                given, error = arguments(text or value.get("input"))
+                value["input"] = (text or value.get("input")) if error else given
+                value["id"] = self._claims.claim(whole(strings(value.get("id"))))
+                name = whole(strings(value.get("name")))
+                return [{"type": "tool_start", "id": value["id"], "name": name, "input": given}]
             case "text" | "thinking" as kind:
-                block[kind] = strings(block.get(kind)) + text
+                block.open = False
+                value[kind] = strings(value.get(kind)) + text
                 rest = self._halves.end()
                 return [{"type": kind, "text": rest}] if rest else []
             case _:
                 return []
 
     def close(self) -> list[dict[str, Any]]:
-        """What to show at the end: nothing is left by then."""
-        return []
+        """What to show at the end: the blocks that were never ended."""
+        lines = [line for block in self._blocks if block.open or block.texts for line in self._stop(block)]
+        broken = STOPS.get(strings(self._message.get("stop_reason"))) in ("length", "refusal")
+        return [line for line in lines if not (broken and line["type"] == "tool_start")]
 
     def result(self) -> dict[str, Any]:
         """The response, shaped as if it had not been streamed."""
-        for index in list(self._texts):
-            self._stop(index)
-        content = [self._blocks[index] for index in sorted(self._blocks)]
+        content = [block.value for block in self._blocks]
         return {**self._message, "content": whole_value(content), "usage": self._usage}
 
 

@@ -194,8 +194,9 @@ def _look_up(host: str, port: int, cancel: Stoppable | None, deadline: float) ->
     """The addresses of a host. The look-up itself cannot be interrupted, so names are resolved by a
     thread.
     """
+    name = host.encode("ascii")  # as bytes: for text, Python brings the tables of its idna codec along
     try:
-        return socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
+        return socket.getaddrinfo(name, port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
     except socket.gaierror:
         pass
     answer: list[Any] = []
@@ -203,7 +204,7 @@ def _look_up(host: str, port: int, cancel: Stoppable | None, deadline: float) ->
 
     def ask() -> None:
         try:
-            answer.append(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
+            answer.append(socket.getaddrinfo(name, port, type=socket.SOCK_STREAM))
         except OSError as wrong:
             answer.append(wrong)
         os.close(tell)

@@ -100,17 +100,18 @@ class _Call:
         request = http.Request(self.endpoint.url, self.endpoint.headers, self.content)
         response = http.pool().request(request, context.env, context.cancel, self.idle)
         try:
+            coding = response.headers.get("content-encoding", "identity").lower()
+            plain = coding in ("", "identity")
             if not 200 <= response.status < 300:
-                told = response.read(ERROR_BODY)
+                told = response.read(ERROR_BODY) if plain else b""
                 raise failures.refusal(
                     response.status, response.headers, told, self.endpoint.origin, self.endpoint.secrets
                 )
-            if response.headers.get("content-encoding", "identity").lower() not in ("", "identity"):
+            if not plain:
                 raise ProviderError(
                     f"{self.endpoint.origin} answered in an encoding that was not asked for", "invalid"
                 )
-            streamed = "json" not in response.headers.get("content-type", "").lower()
-            answer = self._stream(response) if streamed else self._document(response)
+            answer = self._stream(response) if _streamed(response) else self._document(response)
         except ProviderError:
             response.finish()
             raise
@@ -193,6 +194,14 @@ class _Call:
             if line["type"] == "text":
                 self.text.append(line["text"])
             self.context.emit(line)
+
+
+def _streamed(response: http.Response) -> bool:
+    """Whether an answer is a stream of events. What it begins with counts more than what its header says."""
+    begins = response.beginning().removeprefix(b"\xef\xbb\xbf").lstrip()[:6]
+    if begins[:1] == b"{":
+        return False
+    return begins.startswith((b"data:", b"event:", b":")) or "json" not in response.headers.get("content-type", "")
 
 
 def merged(lines: Events) -> Events:

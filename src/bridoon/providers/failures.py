@@ -9,8 +9,11 @@ from typing import Any
 
 from bridoon.errors import ProviderError
 
-RETRIED = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
-"""Status codes after which the same request may succeed."""
+RETRIED = frozenset({408, 409, 425, 429})
+"""Status codes below 500 after which the same request may succeed."""
+
+FINAL = frozenset({501, 505})
+"""Status codes from 500 on after which it cannot."""
 
 TEXT_LIMIT = 500
 """Characters of an API's own words in a message."""
@@ -49,8 +52,13 @@ def refusal(
         words = f"it redirects to {target}, and redirects are not followed: set the URL to the right one"
     text = f"{where} answered {status}" + (f": {scrub(words, secrets)}" if words else "")
     asked = headers.get("x-should-retry", "").lower()
-    retried = status in RETRIED and code != "insufficient_quota" and asked != "false"
+    retried = (passes(status) or asked == "true") and code != "insufficient_quota" and asked != "false"
     return Refusal(text, kind, status=status, retry_after=retry_after(headers), retried=retried)
+
+
+def passes(status: int) -> bool:
+    """Whether the same request may succeed later."""
+    return status in RETRIED or (status >= 500 and status not in FINAL)
 
 
 def in_stream(value: Any, where: str, secrets: Iterable[str]) -> Refusal:
@@ -59,7 +67,7 @@ def in_stream(value: Any, where: str, secrets: Iterable[str]) -> Refusal:
     status = _number(code) or _STATUS.get(code, 0)
     kind = kind_of(status or 500, words, code)
     text = f"{where} broke off: {scrub(words or code or 'an error without words', secrets)}"
-    return Refusal(text, kind, status=status, retry_after=None, retried=(status or 500) in RETRIED)
+    return Refusal(text, kind, status=status, retry_after=None, retried=passes(status or 500))
 
 
 _STATUS = {
@@ -119,15 +127,13 @@ def kind_of(status: int, words: str, code: str) -> str:
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
     """Seconds that the server asks to wait: a number, or a date."""
-    millis = headers.get("retry-after-ms", "")
     text = headers.get("retry-after", "").strip()
-    try:
-        if millis:
-            return max(0.0, float(millis) / 1000)
-        if text:
-            return max(0.0, float(text))
-    except ValueError:
-        pass
+    for said, unit in ((headers.get("retry-after-ms", ""), 1000), (text, 1)):
+        try:
+            seconds = float(said) / unit
+        except ValueError:
+            continue
+        return max(0.0, seconds) if seconds == seconds else None  # "nan" is no time
     if not text:
         return None
     import time
@@ -135,18 +141,20 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
     try:
         return max(0.0, parsedate_to_datetime(text).timestamp() - time.time())
-    except (ValueError, OverflowError):
+    except (ValueError, OverflowError, OSError):
         return None
 
 
 def scrub(text: str, secrets: Iterable[str]) -> str:
-    """A text in which no key stands, cut to what a person reads."""
+    """A text in which no key stands and nothing that a terminal acts on, cut to what a person reads."""
     for secret in secrets:
         for word in {secret, *secret.split()}:
             if len(word) >= 6:
                 text = text.replace(word, "[key]")
     text = re.sub(KEY, "[key]", text)
     text = " ".join(text.split())
+    if not text.isprintable():
+        text = "".join(c if c.isprintable() else "\ufffd" for c in text[: 2 * TEXT_LIMIT])
     return text if len(text) <= TEXT_LIMIT else text[:TEXT_LIMIT] + " ..."
 
 

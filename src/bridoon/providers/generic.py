@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bridoon.errors import ProviderError
 from bridoon.model.message import Message
 from bridoon.providers import outcome, receive
 from bridoon.providers.receive import Conversation
 from bridoon.sdk.script import Context
+
+if TYPE_CHECKING:
+    from bridoon.catalog.lookup import Catalog
 
 PROTOCOLS = ("anthropic", "openai", "openai-responses")
 
@@ -28,6 +31,26 @@ def protocol_module(name: str) -> ModuleType:
     from bridoon.providers import anthropic
 
     return anthropic
+
+
+_named: dict[tuple[str, object], str] = {}
+"""Path and stamp of a provider to the protocol that it named."""
+
+
+def protocol_named(catalog: Catalog, env: Mapping[str, str]) -> str:
+    """The protocol that the active provider names in its `--defaults` (`protocol=openai`); empty for none.
+
+    A program is asked once, and again only when its file has changed.
+    """
+    provider = catalog.find("providers", env.get("HARNESS_PROVIDER", ""))
+    if provider is None:
+        return ""
+    key = (provider.path, provider.stamp)
+    if key not in _named:
+        from bridoon.providers import detect
+
+        _named[key] = detect.defaults(provider, catalog, env).get("protocol", "")
+    return _named[key]
 
 
 def read(raw: Mapping[str, Any]) -> outcome.Answer:

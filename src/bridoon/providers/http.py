@@ -75,6 +75,12 @@ class Response:
                 return
             self._more()
 
+    def beginning(self) -> bytes:
+        """The first piece of the body, which is still to be read; empty when there is none."""
+        while not self._pieces and not self._parser.done:
+            self._more()
+        return self._pieces[0] if self._pieces else b""
+
     def limit_idle(self, seconds: float) -> None:
         """Change how long the next pieces may take."""
         self._idle = seconds

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bridoon.errors import ConfigError
+from bridoon.wire.digits import whole_number
 
 EFFORTS = ("low", "medium", "high", "max")
 
@@ -15,9 +16,10 @@ def count(env: Mapping[str, str], name: str, default: int = 0) -> int:
     text = env.get(name, "").strip()
     if not text:
         return default
-    if not (text.isascii() and text.isdigit()) or int(text) == 0:
+    number = whole_number(text)
+    if not number:
         raise ConfigError(f"{name}={text[:40]!r} is not a number above 0")
-    return int(text)
+    return number
 
 
 def sampling(env: Mapping[str, str], prefix: str) -> dict[str, Any]:

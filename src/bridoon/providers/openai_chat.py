@@ -11,7 +11,7 @@ from bridoon.errors import ProviderError
 from bridoon.model.message import Image, Message, Part, Text, Thinking, ToolCall, ToolResult, Usage
 from bridoon.providers import failures
 from bridoon.providers.history import History, Pieces, Protocol
-from bridoon.providers.outcome import NO_OUTPUT, Answer, Claims, events_of, own_thinking, plain_id
+from bridoon.providers.outcome import NO_OUTPUT, Answer, Claims, events_of, own_thinking, plain_id, plain_name
 from bridoon.providers.outcome import message as settle
 from bridoon.providers.values import Halves, arguments, document, number, strings, table, whole
 from bridoon.wire import sse
@@ -146,7 +146,7 @@ def _call(call: ToolCall, extras: Mapping[str, Any]) -> dict[str, Any]:
     said: dict[str, Any] = {
         "id": plain_id(call.id, ID_LIMIT),
         "type": "function",
-        "function": {"name": call.name, "arguments": dump(call.input)},
+        "function": {"name": plain_name(call.name), "arguments": dump(call.input)},
     }
     return {**said, "extra_content": extras[call.id]} if call.id in extras else said
 
@@ -282,7 +282,12 @@ class Reader:
         if isinstance(chunk.get("usage"), dict):
             self._usage = chunk["usage"]
         choices = chunk.get("choices")
-        return self._choice(table(choices[0])) if isinstance(choices, list) and choices else []
+        return [
+            line
+            for choice in map(table, choices if isinstance(choices, list) else [])
+            if (choice.get("index") or 0) == 0  # others were not asked for
+            for line in self._choice(choice)
+        ]
 
     def _choice(self, choice: dict[str, Any]) -> list[dict[str, Any]]:
         delta = table(choice.get("delta")) or table(choice.get("message"))
@@ -317,10 +322,10 @@ class Reader:
         call.
         """
         function = table(delta.get("function"))
-        id_, name = strings(delta.get("id")), strings(function.get("name"))
+        id_, name = whole(strings(delta.get("id"))), whole(strings(function.get("name")))
         call = self._find(delta.get("index"), id_, name)
         call["id"] = call["id"] or id_
-        call["name"] = call["name"] or name
+        call["name"] = _longer(call["name"], name)
         given = function.get("arguments")
         if given is not None:
             call["arguments"].append(given if isinstance(given, str) else dump(given))
@@ -351,8 +356,11 @@ class Reader:
         lines: list[dict[str, Any]] = [
             {"type": kind, "text": rest} for kind, half in self._halves.items() if (rest := half.end())
         ]
+        broken = STOPS.get(self._reason or "") in ("length", "refusal")
         for call in self._calls:
             call["id"] = self._claims.claim(call["id"])
+            if broken:
+                continue  # it will not run
             given, _ = arguments("".join(call["arguments"]))
             lines.append({"type": "tool_start", "id": call["id"], "name": call["name"], "input": given})
         return lines if self.complete else []
@@ -365,6 +373,11 @@ class Reader:
             said["tool_calls"] = [_whole_call(call) for call in self._calls]
         choice = {"index": 0, "message": said, "finish_reason": self._reason}
         return {**self._top, "choices": [choice], "usage": self._usage or {}}
+
+
+def _longer(name: str, piece: str) -> str:
+    """A name and what came for it later: the same again, the whole of it, or another piece."""
+    return piece if piece.startswith(name) else name if name.startswith(piece) else name + piece
 
 
 def _whole_call(call: dict[str, Any]) -> dict[str, Any]:

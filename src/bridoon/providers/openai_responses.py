@@ -11,7 +11,7 @@ from bridoon.model.message import Image, Message, Part, Text, Thinking, ToolCall
 from bridoon.providers import failures
 from bridoon.providers.history import History, Pieces, Protocol
 from bridoon.providers.openai_chat import data_url, result_text
-from bridoon.providers.outcome import Answer, Claims, events_of, own_thinking, plain_id
+from bridoon.providers.outcome import Answer, Claims, events_of, own_thinking, plain_id, plain_name
 from bridoon.providers.outcome import message as settle
 from bridoon.providers.values import Halves, arguments, document, number, strings, table, whole, whole_value
 from bridoon.wire import sse
@@ -76,7 +76,12 @@ def _item(part: Part, thinking: bool) -> dict[str, Any] | None:
                 "content": [{"type": "output_text", "text": text}],
             }
         case ToolCall(id, name, given):
-            return {"type": "function_call", "call_id": plain_id(id), "name": name, "arguments": dump(given)}
+            return {
+                "type": "function_call",
+                "call_id": plain_id(id),
+                "name": plain_name(name),
+                "arguments": dump(given),
+            }
         case ToolResult():
             return {
                 "type": "function_call_output",
@@ -192,7 +197,10 @@ class Reader:
     def __init__(self, claims: Claims, where: str, secrets: Sequence[str] = ()) -> None:
         self.complete = self.ended = False
         self._claims, self._where, self._secrets = claims, where, secrets
-        self._items: dict[int, dict[str, Any]] = {}
+        self._items: dict[int, list[dict[str, Any]]] = {}
+        """What came at each place of the output: one item, unless a service numbers all of them alike."""
+        self._told: set[tuple[int, str, str]] = set()
+        self._text: list[str] = []
         self._response: dict[str, Any] = {}
         self._halves = {"text": Halves(), "thinking": Halves()}
         self._thought = False
@@ -215,6 +223,8 @@ class Reader:
                 return self._item(value.get("output_index"), table(value.get("item")))
             case "response.completed" | "response.incomplete":
                 self._response = table(value.get("response"))
+                if self._response.get("status") == "failed":
+                    raise failures.in_stream(self._response, self._where, self._secrets)
                 self.complete = self.ended = True
             case "response.failed":
                 raise failures.in_stream(table(value.get("response")), self._where, self._secrets)
@@ -226,18 +236,25 @@ class Reader:
 
     def _say(self, kind: str, text: str) -> list[dict[str, Any]]:
         self._thought = self._thought or kind == "thinking"
+        if kind == "text":
+            self._text.append(text)
         shown_ = self._halves[kind].feed(text)
         return [{"type": kind, "text": shown_}] if shown_ else []
 
     def _item(self, index: Any, item: dict[str, Any]) -> list[dict[str, Any]]:
-        self._items[index if isinstance(index, int) else len(self._items)] = item
+        place = index if isinstance(index, int) else len(self._items)
+        id_ = strings(item.get("call_id")) or strings(item.get("id"))
+        told = (place, id_, strings(item.get("type")))
+        if told in self._told:
+            return []
+        self._told.add(told)
+        self._items.setdefault(place, []).append(item)
         if item.get("type") != "function_call":
             return []
-        item["call_id"] = self._claims.claim(strings(item.get("call_id")) or strings(item.get("id")))
+        item["call_id"] = self._claims.claim(whole(id_))
         given, _ = arguments(item.get("arguments"))
-        return [
-            {"type": "tool_start", "id": item["call_id"], "name": strings(item.get("name")), "input": given}
-        ]
+        name = whole(strings(item.get("name")))
+        return [{"type": "tool_start", "id": item["call_id"], "name": name, "input": given}]
 
     def close(self) -> list[dict[str, Any]]:
         """What to show at the end: calls that only the last event holds."""
@@ -250,5 +267,9 @@ class Reader:
 
     def result(self) -> dict[str, Any]:
         """The response, with the items that the stream brought where the last event left them out."""
-        items = [self._items[index] for index in sorted(self._items)]
+        items = [item for index in sorted(self._items) for item in self._items[index]]
+        if self._text and not any(item.get("type") == "message" for item in items):
+            # People have seen a text that no item holds.
+            content = [{"type": "output_text", "text": "".join(self._text)}]
+            items.append({"type": "message", "role": "assistant", "content": content})
         return {**self._response, "output": whole_value(items)}

@@ -43,6 +43,8 @@ def message(answer: Answer, provider: str, seq: int, used: Collection[str] = ())
         stop = "end"
     elif stop == "length":
         notes.append("the answer was cut at the token limit")
+    elif stop == "end" and not any(isinstance(part, Text) and part.text.strip() for part in parts):
+        notes.append("the model answered nothing")
     saved = Message(
         "assistant",
         name_calls(parts, seq, used),
@@ -89,6 +91,17 @@ def plain_id(call_id: str, limit: int = 64) -> str:
 
     mark = f"{crc32(call_id.encode('utf-8', 'replace')):08x}"
     return "".join(c if c in PLAIN else "_" for c in call_id)[: limit - 9] + "_" + mark
+
+
+def plain_name(name: str, limit: int = 64) -> str:
+    """The name of a called tool in characters and a length that an API accepts.
+
+    Models call tools that do not exist by names that no tool could have. Sent back as they are, they would make the
+    whole conversation invalid.
+    """
+    if len(name) <= limit and PLAIN.issuperset(name):
+        return name or "unnamed"
+    return "".join(c if c in PLAIN else "_" for c in name[:limit])
 
 
 def own_thinking(message: Message, provider: str, protocol: str) -> bool:

@@ -56,8 +56,12 @@ _decoder = json.JSONDecoder(parse_float=_float)
 
 
 def load(text: str) -> Any:
-    """Read JSON. A number that a float would change becomes a Decimal. Raises ValueError."""
-    return _decoder.decode(text)
+    """Read JSON. A number that a float would change becomes a Decimal. Raises ValueError, also for JSON that is
+    nested too deeply."""
+    try:
+        return _decoder.decode(text)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
 
 
 def clean(text: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import itertools
 import os
+import stat
 
 TMP = ".tmp-"
 """How names of unfinished files begin; the writer's process id follows."""
@@ -65,13 +66,16 @@ def remove(path: str) -> None:
 
 
 def read(path: str) -> bytes | None:
-    """The content of a file; None when there is none."""
+    """The content of a regular file; None when there is none. Raises OSError; never waits for a pipe."""
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except (FileNotFoundError, NotADirectoryError):
         return None
     try:
-        size = os.fstat(fd).st_size
+        status = os.fstat(fd)
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(errno.EINVAL, "not a regular file", path)
+        size = status.st_size
         data = os.read(fd, size + 1)
         while len(data) > size and (more := os.read(fd, 1 << 20)):  # it grows while we read
             data += more
@@ -83,11 +87,12 @@ def read(path: str) -> bytes | None:
 def flush(path: str) -> None:
     """Wait until a file or folder is on the disk; one that is gone needs nothing."""
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except FileNotFoundError:
         return
     try:
-        os.fsync(fd)
+        if stat.S_IFMT(os.fstat(fd).st_mode) in (stat.S_IFREG, stat.S_IFDIR):
+            os.fsync(fd)
     finally:
         os.close(fd)
 
@@ -105,7 +110,7 @@ def sweep(folder: str) -> None:
                     or os.stat(path).st_mtime < time.time() - 3600
                 ):
                     os.unlink(path)
-            except FileNotFoundError:
+            except OSError:  # gone meanwhile, or nothing of ours
                 pass
 
 

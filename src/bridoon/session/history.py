@@ -74,7 +74,8 @@ def title(entry: Entry, width: int = 60) -> str:
     if not entry.first:
         return ""
     try:
-        with open(os.path.join(entry.dir, "messages", entry.first), "rb") as file:
+        flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK  # it may be a pipe
+        with open(os.open(os.path.join(entry.dir, "messages", entry.first), flags), "rb") as file:
             text = file.read(_HEAD).decode("utf-8", "replace")
         message = transcript.decode(text, entry.first)
     except (OSError, transcript.UnknownRole):

@@ -142,7 +142,11 @@ class Messages:
         if changed == self._stamp:
             return
         found = []
-        for name in os.listdir(self._folder):
+        try:
+            names = os.listdir(self._folder)
+        except OSError as wrong:
+            raise BridoonError(f"cannot read {self._folder}: {wrong.strerror}") from wrong
+        for name in names:
             match = transcript.FILE_NAME.fullmatch(name)
             if match:
                 found.append((int(match[1]), name))
@@ -153,7 +157,7 @@ class Messages:
         self._files = [known.get(name) or _File(name, seq) for seq, name in sorted(found)]
         try:
             self._exact = frozenset(os.listdir(f"{self._dir}/.raw"))
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             self._exact = frozenset()
         self._all, self._unread = None, True
         self._stamp = changed if time.time_ns() - changed > _SETTLED else 0
@@ -186,15 +190,15 @@ class Messages:
     def _sidecar(self, seq: int, data: bytes) -> Message | None:
         """The exact message, as long as nobody has touched the Markdown since."""
         name = f"{seq:04d}.json"
-        raw = files.read(f"{self._dir}/.raw/{name}") if name in self._exact else None
-        if raw is None:
+        if name not in self._exact:
             return None
         try:
+            raw = files.read(f"{self._dir}/.raw/{name}") or b""
             value = exact.load(raw.decode("utf-8"))
             if value["sha256"] != _sha256(data):
                 return None
             return exact.from_json(value["message"], self._picture)._replace(seq=seq)
-        except (KeyError, TypeError, ValueError):
+        except (OSError, KeyError, TypeError, ValueError):
             return None
 
     def _picture(self, value: dict[str, Any]) -> Image:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import groupby
@@ -62,8 +63,11 @@ def save_shown(session: Session) -> Message | None:
     )
     line = json.dumps({"type": "stop", "reason": "cancelled", "seq": saved.seq}).encode() + b"\n"
     torn = next(_backwards(path), b"") != b""
-    with open(path, "ab") as stream:  # so that nobody saves it again
-        stream.write(b"\n" + line if torn else line)
+    try:
+        with open(path, "ab") as stream:  # so that nobody saves it again; the saved message says so, too
+            stream.write(b"\n" + line if torn else line)
+    except OSError:
+        pass
     return saved
 
 
@@ -109,10 +113,12 @@ def _tail(events: Iterable[bytes]) -> tuple[int | None, list[tuple[str, str]]]:
 
 
 def _backwards(path: str) -> Iterator[bytes]:
-    """The lines of a file, last one first; only as much is read as is asked for. No file has no lines."""
+    """The lines of a regular file, last one first; only as much is read as is asked for. No file has no lines."""
     try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            return
         file = open(path, "rb")  # noqa: SIM115 - closed below
-    except FileNotFoundError:
+    except OSError:
         return
     with file:
         at, block, rest = file.seek(0, os.SEEK_END), 1 << 16, b""
@@ -129,6 +135,6 @@ def _event(line: bytes) -> dict[str, Any]:
     """A line as an object; a torn or foreign line is an empty one."""
     try:
         value = json.loads(line) if line.strip() else {}
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}

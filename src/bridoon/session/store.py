@@ -105,12 +105,12 @@ class Session:
     def update(self, **keys: str) -> None:
         """Set keys of `session.conf`; nothing is written when nothing changes."""
         path = f"{self.dir}/session.conf"
-        data = files.read(path)
-        there = self.conf if data is None else codec.decode(data)  # plugins write keys of their own
-        self.conf = {**there, **keys}
-        if self.conf == there and data is not None:
-            return
         try:
+            data = files.read(path)
+            there = self.conf if data is None else codec.decode(data)  # plugins write keys of their own
+            self.conf = {**there, **keys}
+            if self.conf == there and data is not None:
+                return
             files.replace(self.dir, path, codec.encode(self.conf))
         except OSError as wrong:
             raise BridoonError(f"cannot write {path}: {wrong.strerror}") from wrong
@@ -132,7 +132,7 @@ class Session:
             with self._mutex:
                 self._holders -= 1
                 if not self._holders:
-                    os.ftruncate(self._lock_fd, 0)
+                    _sign(self._lock_fd, b"")
                     os.close(self._lock_fd)
 
 
@@ -148,12 +148,20 @@ def _acquire(dir: str, wait: float, cancel: Waits | None) -> int:
         _wait_for(fd, dir, time.monotonic() + wait, cancel)
         if not _is_same(fd, path):
             raise NotFound(f"session {os.path.basename(dir)} was removed just now")
-        os.ftruncate(fd, 0)
-        os.pwrite(fd, f"{os.getpid()}\n".encode(), 0)
+        _sign(fd, f"{os.getpid()}\n".encode())
     except BaseException:
         os.close(fd)
         raise
     return fd
+
+
+def _sign(fd: int, holder: bytes) -> None:
+    """Say in the lock file who holds it, for the message that others get. On a full disk nobody is named."""
+    try:
+        os.ftruncate(fd, 0)
+        os.pwrite(fd, holder, 0)
+    except OSError:
+        pass
 
 
 def _wait_for(fd: int, dir: str, give_up: float, cancel: Waits | None) -> None:
@@ -282,7 +290,10 @@ def open_session(dir: str, repair: bool = True) -> Session:
     dir = os.path.abspath(dir)
     data = None
     if os.path.isdir(dir):
-        data = files.read(f"{dir}/session.conf")
+        try:
+            data = files.read(f"{dir}/session.conf")
+        except OSError as wrong:
+            raise BridoonError(f"cannot read {dir}/session.conf: {wrong.strerror}") from wrong
     if data is None and not os.path.isdir(f"{dir}/messages"):
         raise NotFound(f"there is no session at {dir}", "hs session list shows them")
     session = Session(dir, codec.decode(data or b""))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import threading
 from types import TracebackType
 from typing import Any
@@ -15,7 +16,8 @@ from bridoon.wire import jsontext
 class Stream:
     """Appends events. `start_over` is called once, when a user's turn begins; readers then begin anew.
 
-    Lines that other processes write (a provider that streams by itself) are read back with `overhear`.
+    Lines that other processes write (a provider that streams by itself) are read back with `overhear`. A disk that
+    is full, or a `.stream` that is no regular file, costs the watchers their events and the run nothing.
     """
 
     def __init__(self, session_dir: str) -> None:
@@ -23,21 +25,23 @@ class Stream:
         self._fd = -1
         self._lock = threading.Lock()
         self._listeners: list[Overheard] = []
+        self._torn = False
+        """Whether the last line is only a part of one, since the disk was full."""
 
     def start_over(self) -> None:
         """Empty the file."""
         with self._lock:
-            if self._fd < 0:
-                self._open()
-            os.ftruncate(self._fd, 0)
+            self._open()
+            if self._fd >= 0:
+                os.ftruncate(self._fd, 0)
 
     def write(self, event: dict[str, Any]) -> None:
         """Append one event. Lone surrogates, which no UTF-8 file can hold, become `?`."""
         line = jsontext.dump(event).encode("utf-8", "replace") + b"\n"
         with self._lock:
-            if self._fd < 0:
-                self._open()
-            os.write(self._fd, line)
+            self._open()
+            if not self._append(line):
+                return
             for listener in self._listeners:
                 listener.own.append(line[:-1])
 
@@ -52,8 +56,28 @@ class Stream:
                 self._fd = -1
 
     def _open(self) -> None:
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
-        self._fd = os.open(self.path, flags, 0o600)
+        if self._fd >= 0:
+            return
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK
+        try:
+            fd = os.open(self.path, flags, 0o600)
+        except OSError:
+            return
+        if stat.S_ISREG(os.fstat(fd).st_mode):
+            self._fd = fd
+        else:
+            os.close(fd)
+
+    def _append(self, line: bytes) -> bool:
+        """Write a line, whole or not at all as far as readers can tell."""
+        if self._fd < 0:
+            return False
+        data = b"\n" + line if self._torn else line
+        try:
+            self._torn = os.write(self._fd, data) < len(data)
+        except OSError:
+            return False
+        return not self._torn
 
 
 class Overheard:
@@ -83,7 +107,7 @@ class Overheard:
                 continue
             try:
                 value = json.loads(line)
-            except ValueError:
+            except (ValueError, RecursionError):
                 continue
             if isinstance(value, dict):
                 found.append(value)

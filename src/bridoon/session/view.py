@@ -41,7 +41,7 @@ def is_summary(message: Message) -> bool:
     if not message.extra or message.role != "user":
         return False
     first = message.extra.get("compaction", "")
-    return first.isascii() and first.isdigit()
+    return first.isascii() and first.isdigit() and len(first) < 20
 
 
 def valid_view(messages: Sequence[Message]) -> tuple[Message, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 HEAD_LIMIT = 64 << 10
-"""Bytes of a status line and all header lines, and of the trailers."""
+"""Bytes of a status line and all header lines, those of interim answers included, and of the trailers."""
 
 CHUNK_LINE_LIMIT = 4096
 """Bytes of the line that gives a chunk's size."""
@@ -54,6 +54,8 @@ class Response:
         """Where the first byte of the buffer is that no state has taken."""
         self._left = 0
         """Bytes still to come of the body or of the current chunk."""
+        self._heads = 0
+        """Bytes of the heads so far: interim answers must not go on for ever."""
         self._state = self._read_head
 
     def feed(self, data: bytes) -> list[bytes]:
@@ -84,11 +86,12 @@ class Response:
 
     def _read_head(self, pieces: list[bytes]) -> bool:
         end, size = _head_end(self._buffer, self._at)
-        if (end if end >= 0 else len(self._buffer)) - self._at > HEAD_LIMIT:
+        if self._heads + (end if end >= 0 else len(self._buffer)) - self._at > HEAD_LIMIT:
             raise BadResponse(f"the header is longer than {HEAD_LIMIT} bytes")
         if end < 0:
             return False
         head, version = _parse_head(self._buffer[self._at : end])
+        self._heads += end + size - self._at
         self._at = end + size
         if 100 <= head.status < 200:
             if head.status == 101:
@@ -211,6 +214,8 @@ def _parse_head(raw: bytes) -> tuple[Head, str]:
 
 
 def _length(text: str) -> int:
+    said = {part.strip() for part in text.split(",")}  # a proxy may have joined two that say the same
+    text = said.pop() if len(said) == 1 else text
     if not text.isascii() or not text.isdigit() or len(text) > 15:
         raise BadResponse(f"the content length {text[:40]!r} is no number")
     return int(text)

@@ -17,34 +17,29 @@ class LineSplitter:
     """
 
     def __init__(self, limit: int = LINE_LIMIT) -> None:
-        self._parts: list[bytes] = []
-        self._held = 0
+        self._held = bytearray()
         self._limit = limit
 
     def feed(self, chunk: bytes) -> list[bytes]:
         """The lines that `chunk` completes, in order. Raises LineTooLong."""
         lines = chunk.split(b"\n")
-        if self._held + len(lines[0]) > self._limit:
+        if len(self._held) + len(lines[0]) > self._limit:
             raise LineTooLong(f"a line is longer than {self._limit} bytes")
         if len(lines) == 1:
-            self._hold(chunk)
+            self._held += chunk
             return []
-        if self._parts:
-            self._parts.append(lines[0])
-            lines[0] = b"".join(self._parts)
-            self._parts, self._held = [], 0
-        self._hold(lines.pop())
-        if len(chunk) > self._limit and any(len(line) > self._limit for line in (*lines, *self._parts)):
+        if self._held:
+            self._held += lines[0]
+            lines[0] = bytes(self._held)
+            self._held.clear()
+        rest = lines.pop()
+        if len(chunk) > self._limit and any(len(line) > self._limit for line in (*lines, rest)):
             raise LineTooLong(f"a line is longer than {self._limit} bytes")
+        self._held += rest
         return lines
 
     def end(self) -> bytes:
         """The last line, if it had no LF. The splitter is empty afterwards."""
-        rest = b"".join(self._parts)
-        self._parts, self._held = [], 0
+        rest = bytes(self._held)
+        self._held.clear()
         return rest
-
-    def _hold(self, part: bytes) -> None:
-        if part:
-            self._parts.append(part)
-            self._held += len(part)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from bridoon.wire.lines import LINE_LIMIT, LineSplitter
+from bridoon.wire.lines import LINE_LIMIT, LineSplitter, LineTooLong
+
+LINE_COST = 64
+"""Bytes that a line of an event costs beside its text: an event of very many short lines is a large one."""
 
 STRAY_LIMIT = 2000
 """Characters that are kept of lines that are no part of an event."""
@@ -26,7 +29,9 @@ class Decoder:
 
     def __init__(self, limit: int = LINE_LIMIT) -> None:
         self._lines = LineSplitter(limit)
+        self._limit = limit
         self._data: list[str] = []
+        self._size = 0
         self._name = ""
         self._after_cr = False
         self._begun = False
@@ -70,12 +75,15 @@ class Decoder:
         if not line:
             if self._data:
                 events.append(Event("\n".join(self._data), self._name))
-            self._data, self._name = [], ""
+            self._data, self._name, self._size = [], "", 0
             return
         field, _, value = line.partition(b":")
         if value[:1] == b" ":
             value = value[1:]
         if field == b"data":
+            self._size += len(value) + LINE_COST
+            if self._size > self._limit:
+                raise LineTooLong(f"an event is longer than {self._limit} bytes")
             self._data.append(value.decode("utf-8", "replace"))
         elif field == b"event":
             self._name = value.decode("utf-8", "replace")

@@ -1,0 +1,158 @@
+"""Writes the parts of `docs/cli.md` that follow from declarations in the source.
+
+    python docs/generate.py            write them
+    python docs/generate.py --check    exit 1 and show the difference when they are not up to date
+
+A part stands between `<!-- generated: NAME -->` and `<!-- end -->`. Everything else on the page is written by hand.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from bridoon.cli import declared, help, known, repl_commands
+from bridoon.cli.declare import Command, Option
+
+PAGE = Path(__file__).parent / "cli.md"
+PLUGINS = Path(declared.__file__).parents[1] / "plugins"
+PART = re.compile(r"(<!-- generated: (?P<name>[a-z-]+) -->\n).*?(<!-- end -->\n)", re.DOTALL)
+
+COMMANDS = {
+    "Talking": ("agent", "repl", "resume", "demo"),
+    "Sessions": ("session",),
+    "Drop-ins": ("new", "check", "tools", "hooks", "skills"),
+    "Models": ("providers", "models", "auth"),
+    "Safety": ("permissions", "trust", "untrust"),
+    "Looking around": ("doctor", "config", "help", "completion"),
+}
+"""Every bundled command, in the order of the page."""
+
+UNLISTED = {"internal"}
+"""Commands that are for programs only."""
+
+
+def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """A table; bars inside of cells are escaped."""
+    lines = [list(head), *map(list, rows)]
+    lines.insert(1, ["---"] * len(lines[0]))
+    return "".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |\n" for line in lines)
+
+
+def code(text: str) -> str:
+    return f"`{text}`" if text else ""
+
+
+def sentence(text: str) -> str:
+    text = text[:1].upper() + text[1:]
+    return text if text.endswith((".", ":")) else f"{text}."
+
+
+def options(found: Iterable[Option]) -> str:
+    """Options as a table; values that are few are listed."""
+
+    def about(option: Option) -> str:
+        listed = ", ".join(map(code, option.choices))
+        return f"{option.about}: {listed}" if listed and option.choices[0] not in option.about else option.about
+
+    return table(("option", "meaning"), ((code(option.spelling), about(option)) for option in found))
+
+
+def usage() -> str:
+    return f"```text\n{help.USAGE}\n```\n"
+
+
+def commands() -> str:
+    there = {path.name for path in PLUGINS.glob("*/commands/*") if path.is_file()} - UNLISTED
+    listed = [name for names in COMMANDS.values() for name in names]
+    if sorted(there) != sorted(listed):
+        raise SystemExit(f"docs/generate.py lists other commands than there are: {there ^ set(listed)}")
+    parts = []
+    for title, names in COMMANDS.items():
+        parts.append(f"### {title}\n")
+        for name in names:
+            group = declared.group_of(name)
+            one = declared.command_of(name)
+            for command in group.commands if group else [one]:
+                if command is None:
+                    raise SystemExit(f"hs {name} is declared nowhere")
+                parts.append(about(command))
+    return "\n".join(parts)
+
+
+def about(command: Command) -> str:
+    """What the page says of one command."""
+    run = [option for option in command.options if option in declared.RUN_OPTIONS]
+    own = [option for option in command.options if option not in run]
+    shown = "[OPTIONS] " if run else ""
+    names = [f"[{option.name} {option.value}]".replace(" ]", "]") for option in own]
+    words = " ".join(part for part in ("hs", command.name, *names, shown.strip(), command.places) if part)
+    text = f"#### `hs {command.name}`\n\n```text\n{words}\n```\n\n{sentence(command.about)}"
+    if command.more:
+        text += "\n" + "\n".join(sentence(line) for line in command.more.split("\n"))
+    if own:
+        text += "\n\n" + options(own).rstrip("\n")
+    if run == list(declared.RUN_OPTIONS):
+        text += "\n\nTakes all [options of a run](#options-of-a-run)."
+    elif run:
+        listed = ", ".join(code(option.short or option.name) for option in run)
+        text += f"\n\nOf the [options of a run](#options-of-a-run) it takes {listed}."
+    return text + "\n"
+
+
+def settings(found: Iterable[known.Setting]) -> str:
+    def row(setting: known.Setting) -> tuple[str, ...]:
+        listed = f": {', '.join(map(code, setting.choices))}" if setting.choices else ""
+        default = setting.default
+        shown = default.strip("()") if default.startswith("(") or " " in default else code(default)
+        return code(setting.key), code(setting.variable), setting.about + listed, shown
+
+    return table(("key", "variable", "meaning", "default"), map(row, found))
+
+
+def variables(found: Iterable[known.Setting]) -> str:
+    return table(("variable", "meaning"), ((code(each.variable), each.about) for each in found))
+
+
+def slash_commands() -> str:
+    rows = ((code(each.usage), each.about, "yes" if each.anytime else "") for each in repl_commands.COMMANDS)
+    return table(("command", "what it does", "also while the agent works"), rows)
+
+
+PARTS: dict[str, Callable[[], str]] = {
+    "usage": usage,
+    "run-options": lambda: options(declared.RUN_OPTIONS),
+    "commands": commands,
+    "exit-codes": lambda: table(("code", "meaning"), declared.EXIT_CODES),
+    "settings": lambda: settings(known.SETTINGS),
+    "provider-variables": lambda: variables(known.PROVIDER_VARIABLES),
+    "other-variables": lambda: variables(known.OTHER_VARIABLES),
+    "slash-commands": slash_commands,
+    "keys": lambda: " ".join(repl_commands.KEYS.split()) + "\n",
+}
+
+
+def filled(page: str) -> str:
+    """The page with every part made anew."""
+    used = [part["name"] for part in PART.finditer(page)]
+    if sorted(used) != sorted(PARTS):
+        raise SystemExit(f"{PAGE} has the parts {used}; there are {list(PARTS)}")
+    return PART.sub(lambda part: f"{part[1]}{PARTS[part['name']]()}{part[3]}", page)
+
+
+def main() -> int:
+    page = PAGE.read_text("utf-8")
+    fresh = filled(page)
+    if sys.argv[1:] == ["--check"]:
+        lines = difflib.unified_diff(page.splitlines(), fresh.splitlines(), "docs/cli.md", "generated", lineterm="")
+        print("\n".join(lines))
+        return int(page != fresh)
+    PAGE.write_text(fresh, "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
