@@ -22,6 +22,9 @@ from bridoon.session import history, store
 STDIN_PATIENCE = 3.0
 """Seconds that a message on the command line waits for the first byte of a pipe on standard input."""
 
+STDIN_LIMIT = 32 << 20
+"""Bytes of standard input that become part of a message. A pipe may have no end."""
+
 
 def main(argv: list[str], env: Mapping[str, str]) -> int:
     """Carry out the words of `argv` as a message; the first word may be the id of a session to continue."""
@@ -145,7 +148,7 @@ def _piped(cancel: Cancel, *, patient: bool) -> str:
         return ""  # standard input is closed
     if os.isatty(0):
         return ""
-    data = b""
+    data = bytearray()
     waits = not stat.S_ISREG(mode)
     while True:
         if waits:
@@ -162,4 +165,9 @@ def _piped(cancel: Cancel, *, patient: bool) -> str:
         if not chunk:
             break
         data += chunk
+        if len(data) > STDIN_LIMIT:
+            raise UsageError(
+                f"standard input holds more than {STDIN_LIMIT >> 20} MiB, which no model reads at once",
+                "write it to a file and name that in the message",
+            )
     return data.decode("utf-8", "replace").rstrip("\n")

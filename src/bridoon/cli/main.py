@@ -50,7 +50,11 @@ def _fill_closed() -> None:
 def run(words: list[str]) -> int:
     """Carry out a command line."""
     if words[:1] in (["version"], ["--version"], ["-v"]):
-        print(f"harness {__version__}")
+        try:
+            print(f"harness {__version__}", flush=True)
+        except OSError:
+            _drop_output()
+            return 1
         return 0
     if words[:1] == ["py"]:
         from bridoon.sdk import py
