@@ -1,9 +1,9 @@
-"""Writes the parts of `docs/cli.md` that follow from declarations in the source.
+"""Writes the parts of `cli.md` and `providers.md` that follow from declarations in the source.
 
     python docs/generate.py            write them
     python docs/generate.py --check    exit 1 and show the difference when they are not up to date
 
-A part stands between `<!-- generated: NAME -->` and `<!-- end -->`. Everything else on the page is written by hand.
+A part stands between `<!-- generated: NAME -->` and `<!-- end -->`. Everything else is written by hand.
 """
 
 from __future__ import annotations
@@ -14,10 +14,12 @@ import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from bridoon.catalog import conf
 from bridoon.cli import declared, help, known, repl_commands
 from bridoon.cli.declare import Command, Option
+from bridoon.proc import inline
 
-PAGE = Path(__file__).parent / "cli.md"
+HERE = Path(__file__).parent
 PLUGINS = Path(declared.__file__).parents[1] / "plugins"
 PART = re.compile(r"(<!-- generated: (?P<name>[a-z-]+) -->\n).*?(<!-- end -->\n)", re.DOTALL)
 
@@ -56,7 +58,9 @@ def options(found: Iterable[Option]) -> str:
 
     def about(option: Option) -> str:
         listed = ", ".join(map(code, option.choices))
-        return f"{option.about}: {listed}" if listed and option.choices[0] not in option.about else option.about
+        return (
+            f"{option.about}: {listed}" if listed and option.choices[0] not in option.about else option.about
+        )
 
     return table(("option", "meaning"), ((code(option.spelling), about(option)) for option in found))
 
@@ -122,36 +126,79 @@ def slash_commands() -> str:
     return table(("command", "what it does", "also while the agent works"), rows)
 
 
-PARTS: dict[str, Callable[[], str]] = {
-    "usage": usage,
-    "run-options": lambda: options(declared.RUN_OPTIONS),
-    "commands": commands,
-    "exit-codes": lambda: table(("code", "meaning"), declared.EXIT_CODES),
-    "settings": lambda: settings(known.SETTINGS),
-    "provider-variables": lambda: variables(known.PROVIDER_VARIABLES),
-    "other-variables": lambda: variables(known.OTHER_VARIABLES),
-    "slash-commands": slash_commands,
-    "keys": lambda: " ".join(repl_commands.KEYS.split()) + "\n",
+def programs() -> str:
+    """The bundled provider programs."""
+    rows = []
+    for path in sorted(PLUGINS.glob("*/providers/*")):
+        if path.suffix != ".conf" and path.is_file():
+            drop_in = inline.load(str(path))
+            rows.append((code(path.name), drop_in.describe, code(drop_in.defaults.get("model", ""))))
+    return table(("provider", "what it is", "model unless one is named"), rows)
+
+
+def variants() -> str:
+    """The bundled `.conf` files."""
+    rows = []
+    for path in sorted(PLUGINS.glob("*/providers/*.conf")):
+        values, _ = conf.parse(path.read_text("utf-8"))
+        named = [values["protocol"], values["url"], values.get("auth_env", ""), values.get("model", "")]
+        rows.append((code(path.stem), *map(code, named), values.get("context", "")))
+    head = ("variant", "protocol", "endpoint", "key", "model unless one is named", "window")
+    return table(head, sorted(rows))
+
+
+def reads(name: str) -> str:
+    """What a bundled provider says about its variables."""
+    (path,) = PLUGINS.glob(f"*/providers/{name}")
+    return f"```text\n{inline.load(str(path)).environment}\n```\n"
+
+
+Parts = dict[str, Callable[[], str]]
+
+PAGES: dict[str, Parts] = {
+    "cli.md": {
+        "usage": usage,
+        "run-options": lambda: options(declared.RUN_OPTIONS),
+        "commands": commands,
+        "exit-codes": lambda: table(("code", "meaning"), declared.EXIT_CODES),
+        "settings": lambda: settings(known.SETTINGS),
+        "provider-variables": lambda: variables(known.PROVIDER_VARIABLES),
+        "other-variables": lambda: variables(known.OTHER_VARIABLES),
+        "slash-commands": slash_commands,
+        "keys": lambda: " ".join(repl_commands.KEYS.split()) + "\n",
+    },
+    "providers.md": {
+        "programs": programs,
+        "variants": variants,
+        "anthropic": lambda: reads("anthropic"),
+        "openai": lambda: reads("openai"),
+        "local": lambda: reads("local"),
+        "scripted": lambda: reads("scripted"),
+    },
 }
 
 
-def filled(page: str) -> str:
-    """The page with every part made anew."""
+def filled(name: str, page: str) -> str:
+    """A page with every part made anew."""
+    parts = PAGES[name]
     used = [part["name"] for part in PART.finditer(page)]
-    if sorted(used) != sorted(PARTS):
-        raise SystemExit(f"{PAGE} has the parts {used}; there are {list(PARTS)}")
-    return PART.sub(lambda part: f"{part[1]}{PARTS[part['name']]()}{part[3]}", page)
+    if sorted(used) != sorted(parts):
+        raise SystemExit(f"docs/{name} has the parts {used}; there are {list(parts)}")
+    return PART.sub(lambda part: f"{part[1]}{parts[part['name']]()}{part[3]}", page)
 
 
 def main() -> int:
-    page = PAGE.read_text("utf-8")
-    fresh = filled(page)
-    if sys.argv[1:] == ["--check"]:
-        lines = difflib.unified_diff(page.splitlines(), fresh.splitlines(), "docs/cli.md", "generated", lineterm="")
-        print("\n".join(lines))
-        return int(page != fresh)
-    PAGE.write_text(fresh, "utf-8")
-    return 0
+    old = 0
+    for name in PAGES:
+        page = (HERE / name).read_text("utf-8")
+        fresh = filled(name, page)
+        if sys.argv[1:] != ["--check"]:
+            (HERE / name).write_text(fresh, "utf-8")
+        elif page != fresh:
+            old = 1
+            lines = page.splitlines(), fresh.splitlines()
+            print("\n".join(difflib.unified_diff(*lines, f"docs/{name}", "generated", lineterm="")))
+    return old
 
 
 if __name__ == "__main__":

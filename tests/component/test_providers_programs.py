@@ -64,7 +64,7 @@ def test_a_provider_answers_every_flag(project: Project, file: str) -> None:
         ("anthropic/providers/anthropic", {"ANTHROPIC_API_KEY": "k"}, True),
         ("openai/providers/openai", {}, False),
         ("openai/providers/openai", {"OPENAI_BASE_URL": "http://localhost:1/v1"}, True),
-        ("scripted/providers/scripted", {}, True),
+        ("scripted/providers/scripted", {}, False),  # it says nothing: used only when it is named
         ("local/providers/local", {}, False),
         ("local/providers/local", {"HARNESS_LOCAL_MODEL": "/no/such/file.gguf"}, False),
     ],

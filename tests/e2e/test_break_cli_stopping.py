@@ -139,14 +139,16 @@ def test_a_signal_while_a_connection_does_not_come_about_ends_the_run_at_once(pr
             other.connect_ex(full.getsockname())
         port = full.getsockname()[1]
 
-        def waiting() -> bool:
-            with open("/proc/net/tcp", encoding="ascii") as table:
-                return sum(f":{port:04X} 02 " in line for line in table) > 1
-
         if not os.path.exists("/proc/net/tcp"):
             pytest.skip("there is no /proc/net/tcp to see the connection in")
+
+        def under_way() -> int:
+            with open("/proc/net/tcp", encoding="ascii") as table:
+                return sum(f":{port:04X} 02 " in line for line in table)
+
+        ours = under_way()
         url = f"http://127.0.0.1:{port}"
-        stopped(*stop(project, waiting, signal.SIGINT, OPENAI_BASE_URL=url), signal.SIGINT)
+        stopped(*stop(project, lambda: under_way() > ours, signal.SIGINT, OPENAI_BASE_URL=url), signal.SIGINT)
 
 
 def test_a_signal_while_a_name_is_looked_up_ends_the_run_at_once(project: Project) -> None:
@@ -160,6 +162,25 @@ def test_a_signal_while_a_name_is_looked_up_ends_the_run_at_once(project: Projec
         "OPENAI_BASE_URL": "http://models.example",
     }
     stopped(*stop(project, reached.exists, signal.SIGINT, **env), signal.SIGINT)
+
+
+def test_a_signal_before_a_run_has_begun_still_ends_with_a_result(project: Project) -> None:
+    place = project.dir.parent / "patched"
+    place.mkdir()
+    halt = "import os, time; open(os.environ['BRIDOON_TEST_REACHED'], 'w').close(); time.sleep(30)"
+    (place / "bridoon_halt.py").write_text(halt, "utf-8")
+    (place / "sitecustomize.py").write_text(
+        "import sys, importlib.abc\n"
+        "class Halt(importlib.abc.MetaPathFinder):\n"
+        "    def find_spec(self, name, path, target=None):\n"
+        "        if name == 'bridoon.cli.dispatch': import bridoon_halt\n"
+        "sys.meta_path.insert(0, Halt())\n",
+        "utf-8",
+    )
+    for number in (signal.SIGINT, signal.SIGTERM):
+        reached = place / f"reached{number}"
+        env = {"PYTHONPATH": str(place), "BRIDOON_TEST_REACHED": str(reached)}
+        stopped(*stop(project, reached.exists, number, **env), number)
 
 
 def test_a_signal_while_a_pipe_is_silent_ends_the_run_at_once(project: Project) -> None:

@@ -22,8 +22,8 @@ from bridoon.session import history, store
 STDIN_PATIENCE = 3.0
 """Seconds that a message on the command line waits for the first byte of a pipe on standard input."""
 
-STDIN_LIMIT = 32 << 20
-"""Bytes of standard input that become part of a message. A pipe may have no end."""
+INPUT_LIMIT = 32 << 20
+"""Bytes of standard input, or of an attached file, that become part of a message. A pipe may have no end."""
 
 
 def main(argv: list[str], env: Mapping[str, str]) -> int:
@@ -82,7 +82,7 @@ def _carry_out(options: Options, words: list[str], env: Mapping[str, str], cance
     elif words and store.ID.fullmatch(words[0]) and os.path.isdir(os.path.join(roots[0], words[0])):
         place, words = os.path.join(roots[0], words[0]), words[1:]
     text = _message(words, cancel)
-    images, attached = attachments(options.attach)
+    images, attached = attachments(options.attach, cancel)
     text = "\n\n".join(part for part in (text, attached) if part)
     if not place and not text.strip() and not images:
         raise UsageError("the message is empty", 'say what to do: hs "list the todo comments"')
@@ -110,15 +110,18 @@ def introduce(run: Run) -> None:
     say(f"model: {run.env['HARNESS_MODEL']}")
 
 
-def attachments(paths: tuple[str, ...]) -> tuple[tuple[Image, ...], str]:
+def attachments(paths: tuple[str, ...], cancel: Cancel | None = None) -> tuple[tuple[Image, ...], str]:
     """Files to send along: images as images, anything else as text. Raises UsageError for what cannot be read."""
     from bridoon.toolkit.picture import mime_type as image_type
 
     images, texts = [], []
     for path in paths:
         try:
-            with open(path, "rb") as file:
-                data = file.read()
+            fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # waiting is done below
+            try:
+                data = _collect(fd, cancel, f"--attach {path}")
+            finally:
+                os.close(fd)
         except OSError as wrong:
             raise UsageError(f"--attach {path}: {wrong.strerror}") from None
         mime_type = image_type(data)
@@ -140,34 +143,43 @@ def _message(words: list[str], cancel: Cancel) -> str:
 
 def _piped(cancel: Cancel, *, patient: bool) -> str:
     """What is on standard input, unless that is a terminal. A silent pipe is not waited for when there is a message."""
-    import select
-
-    try:
-        mode = os.fstat(0).st_mode
-    except OSError:
-        return ""  # standard input is closed
     if os.isatty(0):
         return ""
-    data = bytearray()
-    waits = not stat.S_ISREG(mode)
-    while True:
-        if waits:
-            limit = None if patient or data else STDIN_PATIENCE
-            ready, _, _ = select.select([0, cancel.fileno()], [], [], limit)
-            cancel.check()
-            if not ready:
-                say(f"harness: nothing came on standard input within {STDIN_PATIENCE:.0f} s: going on without it")
-                return ""
-        try:
-            chunk = os.read(0, 1 << 16)
-        except OSError:
-            break
-        if not chunk:
-            break
-        data += chunk
-        if len(data) > STDIN_LIMIT:
-            raise UsageError(
-                f"standard input holds more than {STDIN_LIMIT >> 20} MiB, which no model reads at once",
-                "write it to a file and name that in the message",
-            )
+    try:
+        data = _collect(0, cancel, "standard input", None if patient else STDIN_PATIENCE)
+    except TimeoutError:
+        say(f"harness: nothing came on standard input within {STDIN_PATIENCE:.0f} s: going on without it")
+        return ""
+    except OSError:
+        return ""  # it is closed, or open for writing only
     return data.decode("utf-8", "replace").rstrip("\n")
+
+
+def _collect(fd: int, cancel: Cancel | None, what: str, patience: float | None = None) -> bytes:
+    """Everything that can be read from a descriptor.
+
+    Raises TimeoutError when its first byte takes longer than `patience` seconds, UsageError when it holds more than
+    a message may, OSError, and Cancelled as soon as `cancel` is set.
+    """
+    import select
+
+    data = bytearray()
+    waits = not stat.S_ISREG(os.fstat(fd).st_mode)
+    watched = [fd] if cancel is None else [fd, cancel.fileno()]
+    while True:
+        if waits and not select.select(watched, [], [], None if data else patience)[0]:
+            raise TimeoutError
+        if cancel is not None:
+            cancel.check()
+        try:
+            chunk = os.read(fd, 1 << 16)
+        except BlockingIOError:
+            continue
+        if not chunk:
+            return bytes(data)
+        data += chunk
+        if len(data) > INPUT_LIMIT:
+            raise UsageError(
+                f"{what} holds more than {INPUT_LIMIT >> 20} MiB, which no model reads at once",
+                "name a file in the message instead: the agent reads what it needs of it",
+            )

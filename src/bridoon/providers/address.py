@@ -87,8 +87,8 @@ def parse(url: str, what: str = "the URL", *, credentials: bool = False) -> Addr
 def _split(place: str) -> tuple[str, str]:
     """Host and port of `host:port`, `[v6]:port`, or a host alone."""
     if place.startswith("["):
-        host, _, port = place[1:].partition("]")
-        return host, port.removeprefix(":")
+        host, bracket, port = place[1:].partition("]")
+        return host if bracket else "", port.removeprefix(":")
     host, _, port = place.partition(":")
     return host, port
 
@@ -130,7 +130,7 @@ def bypassed(address: Address, no_proxy: str) -> bool:
     """Whether a NO_PROXY list names the address: `*`, hosts, domains, `host:port`, IP addresses and
     networks.
     """
-    for entry in (part.strip().lower() for part in no_proxy.split(",")):
+    for entry in re.split(r"[,\s]+", no_proxy.lower()):
         if not entry:
             continue
         if entry == "*":
@@ -165,4 +165,5 @@ def _quoted(target: str) -> str:
 
 
 def _unquoted(text: str) -> str:
-    return re.sub(r"%([0-9A-Fa-f]{2})", lambda found: chr(int(found.group(1), 16)), text)
+    raw = re.sub(rb"%([0-9A-Fa-f]{2})", lambda found: bytes([int(found[1], 16)]), text.encode())
+    return raw.decode("utf-8", "replace")

@@ -194,6 +194,8 @@ def _look_up(host: str, port: int, cancel: Stoppable | None, deadline: float) ->
     """The addresses of a host. The look-up itself cannot be interrupted, so names are resolved by a
     thread.
     """
+    if host.endswith(".localhost"):
+        host = "localhost"  # this machine, whatever a name server says
     name = host.encode("ascii")  # as bytes: for text, Python brings the tables of its idna codec along
     try:
         return socket.getaddrinfo(name, port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
@@ -241,7 +243,7 @@ def _tunnel(wire: Wire, address: Address, proxy: Address, deadline: float) -> No
     if status != 200 or response.surplus:
         raise ProviderError(
             f"the proxy {proxy.origin} refused a tunnel to {name}: {status} {response.head.reason}",
-            "auth" if status == 407 else "network",
+            "auth" if status == 407 else "network" if status >= 500 else "invalid",
             status=status,
         )
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridoon.errors import NoProvider
 from bridoon.providers import address, knobs
-from bridoon.providers.select import Credentials, mentions, stored_credentials, variant_key
+from bridoon.providers.select import Credentials, knows, stored_credentials, variant_key
 from bridoon.providers.values import table
 from bridoon.wire import http1
 
@@ -131,7 +131,7 @@ def is_ready(provider: Executable, catalog: Catalog, env: Mapping[str, str]) -> 
 
         drop_in = inline.load(provider.path)
         return drop_in.ready is not None and drop_in.ready(Context(env, log=catalog.alarm))
-    return mentions(provider.path, b"--ready") and _ask(provider, env, "--ready", catalog) is not None
+    return knows(provider, b"--ready") and _ask(provider, env, "--ready", catalog) is not None
 
 
 def defaults(provider: Executable, catalog: Catalog, env: Mapping[str, str]) -> dict[str, str]:
@@ -140,7 +140,7 @@ def defaults(provider: Executable, catalog: Catalog, env: Mapping[str, str]) -> 
         from bridoon.proc import inline
 
         return dict(inline.load(provider.path).defaults)
-    if not mentions(provider.path, b"--defaults"):
+    if not knows(provider, b"--defaults"):
         return {}
     text = _ask(provider, env, "--defaults", catalog) or ""
     pairs = (line.partition("=") for line in text.splitlines())

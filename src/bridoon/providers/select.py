@@ -176,13 +176,13 @@ def _own_key(name: str, env: Mapping[str, str], stored: Credentials) -> dict[str
 
 
 def _asks_to_stream(provider: Executable, env: Mapping[str, str], word: str) -> bool:
-    """Whether the provider understands `--stream`: ours do; others mention it in a line that is no
+    """Whether the provider understands `--stream`: marked ones do; others mention it in a line that is no
     comment.
     """
     word = env.get("HARNESS_STREAM") or word
     if word in ("always", "never"):
         return word == "always"
-    if provider.bundled and provider.marked:
+    if provider.marked:
         return True
     try:
         with open(provider.path, "rb") as file:
@@ -196,10 +196,12 @@ def _asks_to_stream(provider: Executable, env: Mapping[str, str], word: str) -> 
     )
 
 
-def mentions(path: str, flag: bytes) -> bool:
-    """Whether a provider's file mentions a flag, or is a program whose text we cannot read."""
+def knows(provider: Executable, flag: bytes) -> bool:
+    """Whether a provider can be asked with a flag: it is marked, mentions it, or is no text at all."""
+    if provider.marked:
+        return True
     try:
-        with open(path, "rb") as file:
+        with open(provider.path, "rb") as file:
             content = file.read(1 << 20)
     except OSError:
         return False

@@ -230,7 +230,7 @@ def _write_status(result: Result, context: Context, seconds: float) -> None:
 def _provider_program(drop_in: DropIn, argv: list[str], context: Context) -> int:
     match argv[:1]:
         case ["--ready"]:
-            return 0 if drop_in.ready is None or drop_in.ready(context) else 1
+            return 0 if drop_in.ready is not None and drop_in.ready(context) else 1
         case ["--defaults"]:
             print("\n".join(f"{key}={value}" for key, value in drop_in.defaults.items()))
             return 0

@@ -11,9 +11,12 @@ from bridoon.session import files
 IDLE = 2.0
 """Seconds after which a thread that has nothing to do ends."""
 
+AT_ONCE = 8
+"""Paths that are flushed beside each other."""
+
 
 class Flusher:
-    """Flushes paths in a thread of its own, in order. One per session.
+    """Flushes paths in a thread of its own. One per session.
 
     A model takes its time to answer, so a result is usually on the disk long before the next tool starts.
     """
@@ -26,7 +29,7 @@ class Flusher:
         self._failed: OSError | None = None
 
     def start(self, paths: Iterable[str]) -> None:
-        """Begin to flush; files before the folders that name them."""
+        """Begin to flush paths, and the folders that name them."""
         with self._changed:
             self._waiting += paths
             if not self._waiting:
@@ -59,8 +62,24 @@ class Flusher:
                     return
                 paths, self._waiting = list(dict.fromkeys(self._waiting)), []
             folders = dict.fromkeys(map(os.path.dirname, paths))
-            for path in [*paths, *(folder for folder in folders if folder not in paths)]:
-                try:
-                    files.flush(path)
-                except OSError as wrong:
-                    self._failed = self._failed or wrong
+            self._flush([*paths, *(folder for folder in folders if folder not in paths)])
+
+    def _flush(self, paths: list[str]) -> None:
+        """Flush all at once: a journal writes them in one commit. One after the other, each waits for its own.
+
+        The order does not matter, for nobody is told of any before all are on the disk.
+        """
+        for begin in range(0, len(paths), AT_ONCE):
+            first, *others = paths[begin : begin + AT_ONCE]
+            beside = [threading.Thread(target=self._one, args=(path,), daemon=True) for path in others]
+            for thread in beside:
+                thread.start()
+            self._one(first)
+            for thread in beside:
+                thread.join()
+
+    def _one(self, path: str) -> None:
+        try:
+            files.flush(path)
+        except OSError as wrong:
+            self._failed = self._failed or wrong

@@ -194,6 +194,7 @@ def _parse_head(raw: bytes) -> tuple[Head, str]:
     lines = raw.decode("latin-1").replace("\r\n", "\n").split("\n")
     version, _, rest = lines[0].partition(" ")
     code, _, reason = rest.strip().partition(" ")
+    reason = "".join(c if c.isprintable() else "?" for c in reason)
     if not version.startswith("HTTP/1.") or len(code) != 3 or not code.isascii() or not code.isdigit():
         raise BadResponse(f"the answer is not HTTP/1.1: {lines[0][:60]!r}")
     headers: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""The protocol that a provider without a pack of its own names: how it is given the conversation."""
+"""Providers that people write: the protocol that a program names, and one that declares a function."""
 
 from __future__ import annotations
 
@@ -48,3 +48,32 @@ def test_it_is_asked_once_for_all_turns_of_a_run(project: Project) -> None:
     assert roles == ["user", "assistant", "tool"]
     asked = Path(project.env["TMPDIR"], "asked").read_text("utf-8")
     assert asked == "asked\n"
+
+
+DECLARED = '''
+#!/usr/bin/env -S hs py
+from bridoon.sdk.script import provider
+
+
+@provider({arguments})
+def mine(payload, context):
+    """Says which model it is"""
+    context.emit({{"type": "text", "text": "half of "}})
+    context.emit({{"type": "text", "text": payload["model"]}})
+    return {{"text": "half of " + payload["model"]}}
+'''
+
+
+def test_one_that_declares_a_function_is_found_has_its_model_and_streams(project: Project) -> None:
+    project.provider("mine", DECLARED.format(arguments='ready=lambda c: True, defaults={"model": "m-7"}'))
+    result = project.run("--json", "hello")
+    assert result.output == "half of m-7", result
+    texts = [event["text"] for event in result.events if event["type"] == "text"]
+    assert texts == ["half of ", "m-7"]
+
+
+def test_one_that_does_not_say_when_it_is_ready_is_used_only_when_it_is_named(project: Project) -> None:
+    project.provider("mine", DECLARED.format(arguments=""))
+    project.settings(detect_local="off")
+    assert project.run("hello").code == 3
+    assert project.run("--json", "-p", "mine", "-m", "m-8", "hello").output == "half of m-8"
