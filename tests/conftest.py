@@ -22,6 +22,8 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
     """A project directory with an empty `.harness`, a home of its own and a clean environment."""
+    above = [str(place / ".harness") for place in tmp_path.parents if (place / ".harness").exists()]
+    assert not above, f"{above} would take part in this test: move it away, or give pytest another --basetemp"
     return Project(tmp_path)
 
 

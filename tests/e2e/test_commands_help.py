@@ -93,3 +93,10 @@ def test_a_message_that_begins_like_a_command_is_told_how_to_reach_the_agent(
     result = project.run(*words)
     assert result.code == 2
     assert f"for a message: hs -- {' '.join(words)}" in result.stderr
+
+
+def test_auth_alone_lists_what_is_stored(project: Project) -> None:
+    assert project.run("auth").stdout == "(no credentials configured)\n"
+    project.run("auth", "set", "groq", stdin="gsk_0123456789abcdefghij\n")
+    assert project.run("auth").stdout == project.run("auth", "list").stdout
+    assert "groq [0] type=api_key" in project.run("auth").stdout

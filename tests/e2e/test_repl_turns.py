@@ -124,8 +124,11 @@ def test_a_second_ctrl_c_during_the_turn_leaves(project: Project) -> None:
     assert results(project)
 
 
-def test_what_is_typed_meanwhile_is_queued_and_sent_when_the_turn_is_over(project: Project) -> None:
-    steps = [{"calls": [bash("until [ -e go ]; do sleep 0.05; done")]}, {"say": "One."}, {"say": "Two."}]
+def test_what_is_typed_meanwhile_is_queued_and_given_to_the_next_turn(project: Project) -> None:
+    steps = [
+        {"calls": [bash("until [ -e go ]; do sleep 0.05; done")]},
+        {"expect": {"contains": "second"}, "say": "Both."},
+    ]
     with repl(project, "--permissions", "auto", steps=steps) as typist:
         typist.until("You: ")
         typist.enter("first")
@@ -135,7 +138,20 @@ def test_what_is_typed_meanwhile_is_queued_and_sent_when_the_turn_is_over(projec
         typist.enter("/permissions")
         typist.until("permissions: auto")
         project.file("go", "")
-        typist.until(r"One\..*You: second.*Two\.")
+        typist.until(r"You: second.*Both\.")
+    assert [each.role for each in messages(project)] == ["user", "assistant", "tool_result", "user", "assistant"]
+
+
+def test_what_is_typed_during_the_last_turn_is_the_next_prompt(project: Project) -> None:
+    project.hook("done/50-wait", 'p=$(cat); until [ -e go ]; do sleep 0.05; done; echo "$p"')
+    with repl(project, "--permissions", "auto", steps=[{"say": "One."}, {"say": "Two."}]) as typist:
+        typist.until("You: ")
+        typist.enter("first")
+        typist.until(r"One\.")
+        typist.enter("second")
+        typist.until("queued: second")
+        project.file("go", "")
+        typist.until(r"You: second.*Two\.")
     assert [each.text for each in messages(project) if each.role == "user"] == ["first", "second"]
 
 

@@ -33,7 +33,7 @@ class Command(NamedTuple):
 KEYS = """\
 Enter sends, Alt-Enter (or Esc, Enter) begins a new line, Tab completes /commands and files (also after @),
 Up and Ctrl-R find earlier lines, Ctrl-C stops the agent or clears the line, twice it leaves, Ctrl-D leaves.
-What you enter while the agent works is sent when it is done."""
+What you enter while the agent works is given to it at its next turn, or as the next prompt when it is done."""
 
 
 def find(word: str) -> Command | None:

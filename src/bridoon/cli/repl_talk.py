@@ -70,7 +70,7 @@ class Repl:
         if not text.strip():
             return
         word, _, argument = text.strip().partition(" ")
-        if not word.startswith("/") or "/" in word[1:] or "\n" in word:
+        if not _is_command(text):
             self._when_idle(text, lambda: self._prompt(text))
             return
         command = find(word)
@@ -86,6 +86,19 @@ class Repl:
             self._waiting.append(text)
         else:
             work()
+
+    def _queued(self) -> list[str]:
+        """What was said while the agent works, for its next turn. A command waits, and so does what follows it."""
+        taken = []
+        while self._waiting and not _is_command(self._waiting[0]):
+            taken.append(self._waiting.popleft())
+            self._show_said(taken[-1])
+        return taken
+
+    def _show_said(self, text: str) -> None:
+        if self.screen.live:
+            said = self.paint.style("you", "You:")
+            self.say(f"\n{said} {self.paint.style('bold', text)}")
 
     def _carry_out(self, command: Command, argument: str) -> None:
         if self.screen.live:
@@ -236,16 +249,16 @@ class Repl:
         self.screen.refresh()
 
     def _prompt(self, text: str) -> None:
-        if self.screen.live:
-            said = self.paint.style("you", "You:")
-            self.say(f"\n{said} {self.paint.style('bold', text)}")
+        self._show_said(text)
         kind = Shown if self.screen.live else Verbatim
         threading.Thread(target=self.paint.warm, name="markdown", daemon=True).start()
-        self.work(
-            "working",
-            lambda cancel: self._turn(text, cancel),
-            lambda cancel: kind(self.screen, self.paint, cancel, self.conversation.session.dir),
-        )
+
+        def front(cancel: Cancel) -> Shown:
+            shown = kind(self.screen, self.paint, cancel, self.conversation.session.dir)
+            shown.waiting = self._queued
+            return shown
+
+        self.work("working", lambda cancel: self._turn(text, cancel), front)
 
     def _turn(self, text: str, cancel: Cancel) -> None:
         front = self._work.front if self._work is not None else None
@@ -270,6 +283,12 @@ class Repl:
             self.say(self.paint.markdown(outcome.output))
         if outcome.stop not in ("end", "cancelled", "error", "limit"):
             self.say(self.paint.style("yellow", f"the answer ended early: {outcome.stop}"))
+
+
+def _is_command(text: str) -> bool:
+    """Whether a line is for us: one word with a slash before it, which no path has."""
+    word = text.strip().partition(" ")[0]
+    return word.startswith("/") and "/" not in word[1:] and "\n" not in word
 
 
 def status(run: Run, outcome: Outcome, seconds: float) -> str:

@@ -59,7 +59,7 @@ class Task:
 
 def start(run_: Run, call: dict[str, Any]) -> Task:
     """Start a call beside others. Its gates must have passed."""
-    run_.session.sync()
+    run_.session.sync(names=False)
 
     def work() -> Answer:
         with run_.turns_at_once:

@@ -140,6 +140,9 @@ def _stage(run: Run, state: str, payload: Payload) -> Payload:
         return run_tool_exec(run, given)
     if state == "receive":
         return _receive(run, given)
+    if state == "assemble" and run.turns:
+        for text in run.front.queued():
+            run.session.append(Message("user", (Text(text),)))
     if state == "send":
         run.streamed = False
     return dict(run_stage(run, state, given))

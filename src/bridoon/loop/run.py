@@ -36,6 +36,10 @@ class Front:
         """Put a question to a person; the chosen or typed answer, None when nobody can be asked."""
         return None
 
+    def queued(self) -> list[str]:
+        """What the person said while the run works. Asked before each request after the first; each is told once."""
+        return []
+
     @contextlib.contextmanager
     def terminal(self) -> Iterator[bool]:
         """Hold the terminal free for a child that prompts on `/dev/tty`; yields whether there is one."""

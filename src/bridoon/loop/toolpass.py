@@ -22,7 +22,7 @@ def run_first(payload: dict[str, Any], context: Context) -> dict[str, Any]:
     if isinstance(payload.get("result"), str):
         text, failed = payload["result"], payload.get("error") in (True, "true")
     else:
-        run.session.sync()
+        run.session.sync(names=False)
         text, failed, images, seconds = executor.execute(run, call)
     given = call.get("input") or {}
     run.emit(ToolOutput(tool_text(call["name"], given, text, failed), call["id"]))

@@ -22,6 +22,9 @@ CONNECT_LIMIT = 10.0
 SLICE = 1.5
 """Seconds that one of several addresses of a host may take before the next is tried."""
 
+LONGEST_WAIT = 1e6
+"""Seconds of one wait: the system takes no more than a month."""
+
 _tls: dict[tuple[str, ...], Any] = {}
 
 
@@ -121,7 +124,7 @@ def wait_for(fd: int, event: int, cancel: Stoppable | None, deadline: float) -> 
         cancel.check()
         stop = cancel.fileno()
         poll.register(stop, select.POLLIN)
-    ready = poll.poll(max(0.0, deadline - time.monotonic()) * 1000)
+    ready = poll.poll(min(max(0.0, deadline - time.monotonic()), LONGEST_WAIT) * 1000)
     if cancel is not None:
         cancel.check()
     if not any(found == fd for found, _ in ready):

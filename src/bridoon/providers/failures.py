@@ -20,9 +20,14 @@ TEXT_LIMIT = 500
 
 TOO_LONG = (
     r"prompt is too long|context.{0,12}(length|window|size)|too many (input )?tokens|maximum.{0,20}tokens|"
-    r"exceeds? .{0,40}(context|token limit)|input is too long|request_too_large"
+    r"exceeds? .{0,40}(context|token limit)|input is too long|request_too_large|"
+    r"maximum (model|prompt) length|prompt exceeds|messages\[\d+\].{0,40}string too long|"
+    r"inputs?`? tokens.{0,40}must be <="
 )
 """How services say that a conversation does not fit their model's window (a pattern)."""
+
+TOO_LARGE = r"request too large"
+"""How services say with 429 that a request is larger than all that a minute allows: waiting does not help."""
 
 KEY = r"\b(?:sk|gsk|xai|pplx|fw)[-_][\w*.\-]{8,}|\bAIza[\w\-]{20,}|(?<=Bearer )\S{8,}"
 """Keys as services write them: an API may quote part of the key that it was shown (a pattern)."""
@@ -52,7 +57,8 @@ def refusal(
         words = f"it redirects to {target}, and redirects are not followed: set the URL to the right one"
     text = f"{where} answered {status}" + (f": {scrub(words, secrets)}" if words else "")
     asked = headers.get("x-should-retry", "").lower()
-    retried = (passes(status) or asked == "true") and code != "insufficient_quota" and asked != "false"
+    final = asked == "false" or code == "insufficient_quota" or kind == "overflow"
+    retried = (passes(status) or asked == "true") and not final
     return Refusal(text, kind, status=status, retry_after=retry_after(headers), retried=retried)
 
 
@@ -67,7 +73,7 @@ def in_stream(value: Any, where: str, secrets: Iterable[str]) -> Refusal:
     status = _number(code) or _STATUS.get(code, 0)
     kind = kind_of(status or 500, words, code)
     text = f"{where} broke off: {scrub(words or code or 'an error without words', secrets)}"
-    return Refusal(text, kind, status=status, retry_after=None, retried=passes(status or 500))
+    return Refusal(text, kind, status=status, retry_after=None, retried=kind != "overflow" and passes(status or 500))
 
 
 _STATUS = {
@@ -115,6 +121,8 @@ def told(value: Any) -> tuple[str, str]:
 def kind_of(status: int, words: str, code: str) -> str:
     """The kind of a ProviderError for a status and what the API said."""
     if status == 413 or (status in (400, 422, 500) and re.search(TOO_LONG, f"{words} {code}", re.I)):
+        return "overflow"
+    if status == 429 and re.search(TOO_LARGE, words, re.I):
         return "overflow"
     if status in (401, 403, 407):
         return "auth"
@@ -168,7 +176,7 @@ def _json(body: bytes) -> Any:
 def _plain(body: bytes, headers: Mapping[str, str]) -> str:
     text = body.decode("utf-8", "replace")
     if "html" in headers.get("content-type", "") or text.lstrip()[:1] == "<":
-        title = re.search(r"<title[^>]*>(.*?)</title>", text, re.I | re.S)
+        title = re.search(r"<title[^>]*>(.*?)</title>", text[:4096], re.I | re.S)
         return f"a web page ({title.group(1).strip()})" if title else "a web page"
     return text.strip()
 

@@ -19,6 +19,9 @@ LONGEST_PAUSE = 60.0
 FIRST_PAUSE = 0.5
 """Seconds before the second attempt; the pause doubles each time, plus up to a quarter at random."""
 
+LONGEST_WAIT = 1e6
+"""Seconds of one wait: the system takes no more than a month."""
+
 T = TypeVar("T")
 
 
@@ -54,12 +57,12 @@ def persist(
 def sleep(seconds: float, cancel: Stoppable | None) -> None:
     """Wait. Raises Cancelled as soon as `cancel` is set."""
     if cancel is None:
-        time.sleep(seconds)
+        time.sleep(min(max(0.0, seconds), LONGEST_WAIT))
         return
     cancel.check()
     poll = select.poll()
     poll.register(cancel.fileno(), select.POLLIN)
-    poll.poll(seconds * 1000)
+    poll.poll(min(max(0.0, seconds), LONGEST_WAIT) * 1000)
     cancel.check()
 
 

@@ -71,7 +71,8 @@ def load(path: str, task: str) -> list[Step]:
         agents = value.get("agents") or []
         if not isinstance(agents, list):
             raise ConfigError("agents is no list", path, "$.agents")
-        for index, agent in enumerate(map(table, agents)):
+        for index, agent in enumerate(agents):
+            _kind(agent, dict, "an object", path, f"$.agents[{index}]")
             _only(agent, {"for", "steps"}, path, f"$.agents[{index}]")
             if strings(agent.get("for")) and agent["for"] in task:
                 steps, place = agent.get("steps"), f"agents[{index}].steps"
@@ -96,6 +97,8 @@ def _parse(path: str) -> Any:
             return json.loads(text)
         except ValueError as wrong:
             raise ConfigError(f"the script is not valid JSON: {wrong}", path) from None
+        except RecursionError:
+            raise ConfigError("the script is nested too deeply", path) from None
     import yaml
 
     try:
@@ -106,6 +109,8 @@ def _parse(path: str) -> Any:
         raise ConfigError(
             f"the script is not valid YAML: {getattr(wrong, 'problem', wrong)}", path, place
         ) from None
+    except RecursionError:
+        raise ConfigError("the script is nested too deeply", path) from None
 
 
 def _only(given: Mapping[str, Any], known: set[str], path: str, place: str) -> None:
@@ -114,37 +119,80 @@ def _only(given: Mapping[str, Any], known: set[str], path: str, place: str) -> N
         raise ConfigError(f"unknown key {unknown[0]!r} (known: {', '.join(sorted(known))})", path, place)
 
 
+def _kind(value: Any, kinds: type | tuple[type, ...], what: str, path: str, place: str) -> None:
+    if value is not None and not isinstance(value, kinds):
+        raise ConfigError(f"it is not {what}", path, place)
+
+
 def _step(value: Any, path: str, place: str) -> Step:
     if isinstance(value, str):
         value = {"say": value}
     if not isinstance(value, dict):
         raise ConfigError("a step is an object or a text", path, place)
     _only(value, KEYS, path, place)
-    calls = list(value.get("calls") or []) + ([value["call"]] if value.get("call") else [])
+    for key in ("say", "think", "stop"):
+        _kind(value.get(key), (str, int, float), "a text", path, f"{place}.{key}")
+    for key in ("expect", "fail", "usage"):
+        _kind(value.get(key), dict, "an object", path, f"{place}.{key}")
+    usage = table(value.get("usage"))
+    for key, count in usage.items():
+        _kind(count, int, "a whole number", path, f"{place}.usage.{key}")
+    return Step(
+        _plain(value.get("say")),
+        _plain(value.get("think")),
+        _calls(value, path, place),
+        _expectation(table(value.get("expect")), path, f"{place}.expect"),
+        _failure(table(value.get("fail")), path, f"{place}.fail"),
+        _seconds(value.get("delay"), path, f"{place}.delay"),
+        _plain(value.get("stop")),
+        usage,
+        f"{path}: {place}",
+    )
+
+
+def _plain(value: Any) -> str:
+    return "" if value is None else str(value)
+
+
+def _calls(value: Mapping[str, Any], path: str, place: str) -> tuple[dict[str, Any], ...]:
+    _kind(value.get("calls"), list, "a list", path, f"{place}.calls")
+    calls = [*(value.get("calls") or []), *([value["call"]] if value.get("call") is not None else [])]
     for call in calls:
         if not isinstance(call, dict) or not strings(call.get("name")):
             raise ConfigError("a call is {name: ..., input: {...}}", path, place)
         _only(call, {"id", "name", "input", "arguments"}, path, place)
-    expect, fail = table(value.get("expect")), table(value.get("fail"))
-    _only(expect, EXPECTATIONS, path, f"{place}.expect")
-    _only(fail, {"kind", "retry_after", "times", "message"}, path, f"{place}.fail")
+    return tuple(calls)
+
+
+def _expectation(expect: dict[str, Any], path: str, place: str) -> dict[str, Any]:
+    _only(expect, EXPECTATIONS, path, place)
+    _kind(expect.get("tool_result"), dict, "an object", path, f"{place}.tool_result")
+    for pattern in _listed({**expect, **table(expect.get("tool_result"))}.get("matches")):
+        try:
+            re.compile(pattern)
+        except re.error as wrong:
+            raise ConfigError(f"{pattern!r} is no regular expression: {wrong}", path, place) from None
+    return expect
+
+
+def _failure(fail: dict[str, Any], path: str, place: str) -> dict[str, Any]:
+    _only(fail, {"kind", "retry_after", "times", "message"}, path, place)
     if fail and fail.get("kind") not in FAILURES:
-        raise ConfigError(f"kind is one of {', '.join(FAILURES)}", path, f"{place}.fail")
+        raise ConfigError(f"kind is one of {', '.join(FAILURES)}", path, place)
+    _kind(fail.get("times"), int, "a whole number", path, f"{place}.times")
+    if fail.get("retry_after") is not None:
+        fail = {**fail, "retry_after": _seconds(fail["retry_after"], path, f"{place}.retry_after")}
+    return fail
+
+
+def _seconds(value: Any, path: str, place: str) -> float:
     try:
-        delay = float(value.get("delay") or 0)
+        seconds = float(value or 0)
     except (TypeError, ValueError):
-        raise ConfigError("delay is a number of seconds", path, place) from None
-    return Step(
-        str(value.get("say") or ""),
-        str(value.get("think") or ""),
-        tuple(calls),
-        expect,
-        fail,
-        delay,
-        str(value.get("stop") or ""),
-        table(value.get("usage")),
-        f"{path}: {place}",
-    )
+        seconds = -1.0
+    if not 0 <= seconds < float("inf"):
+        raise ConfigError("it is no number of seconds", path, place)
+    return seconds
 
 
 # ---- playing it
@@ -268,7 +316,7 @@ def _fail(step: Step, attempt: int) -> None:
         str(step.fail.get("message") or f"the script failed on purpose ({kind})"),
         kind,
         status=status,
-        retry_after=None if after is None else float(after),
+        retry_after=after,
         retried=kind in ("rate_limit", "server", "network", "incomplete"),
     )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Iterable
 
@@ -10,9 +9,6 @@ from bridoon.session import files
 
 IDLE = 2.0
 """Seconds after which a thread that has nothing to do ends."""
-
-AT_ONCE = 8
-"""Paths that are flushed beside each other."""
 
 
 class Flusher:
@@ -29,7 +25,7 @@ class Flusher:
         self._failed: OSError | None = None
 
     def start(self, paths: Iterable[str]) -> None:
-        """Begin to flush paths, and the folders that name them."""
+        """Begin to flush."""
         with self._changed:
             self._waiting += paths
             if not self._waiting:
@@ -61,25 +57,8 @@ class Flusher:
                     self._alive = False
                     return
                 paths, self._waiting = list(dict.fromkeys(self._waiting)), []
-            folders = dict.fromkeys(map(os.path.dirname, paths))
-            self._flush([*paths, *(folder for folder in folders if folder not in paths)])
-
-    def _flush(self, paths: list[str]) -> None:
-        """Flush all at once: a journal writes them in one commit. One after the other, each waits for its own.
-
-        The order does not matter, for nobody is told of any before all are on the disk.
-        """
-        for begin in range(0, len(paths), AT_ONCE):
-            first, *others = paths[begin : begin + AT_ONCE]
-            beside = [threading.Thread(target=self._one, args=(path,), daemon=True) for path in others]
-            for thread in beside:
-                thread.start()
-            self._one(first)
-            for thread in beside:
-                thread.join()
-
-    def _one(self, path: str) -> None:
-        try:
-            files.flush(path)
-        except OSError as wrong:
-            self._failed = self._failed or wrong
+            for path in paths:
+                try:
+                    files.flush(path)
+                except OSError as wrong:
+                    self._failed = self._failed or wrong

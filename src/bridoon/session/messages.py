@@ -61,6 +61,8 @@ class Messages:
         self._all: tuple[Message, ...] | None = None
         self._generation = 0
         self._unsynced: list[str] = []
+        self._unnamed: dict[str, None] = {}
+        """Folders in which names are new."""
         self._flusher = Flusher()
         self._view = View()
 
@@ -116,20 +118,30 @@ class Messages:
     def made(self) -> None:
         """The session itself is new: `sync` has to keep it, too."""
         with self._mutex:
-            self._unsynced += [f"{self._dir}/session.conf", self._folder, self._dir]
+            self._unsynced.append(f"{self._dir}/session.conf")
+            self._unnamed.update({self._folder: None, self._dir: None, os.path.dirname(self._dir): None})
 
-    def sync(self) -> None:
-        """Wait until everything that anybody added since the last call is on the disk."""
+    def sync(self, names: bool = True) -> None:
+        """Wait until everything that anybody added since the last call is on the disk.
+
+        Without `names` the folders are left for later: on the file systems that people use, the name of a new file
+        goes to the disk with its content, and every flush more is a wait of the disk.
+        """
         with self._mutex:
             self._look()
             self._flush()
+            folders = list(self._unnamed) if names else []
+            self._unnamed = {} if names else self._unnamed
         try:
             self._flusher.wait()
+            for folder in folders:
+                files.flush(folder)
         except OSError as wrong:
             raise BridoonError(f"cannot save {self._dir} to the disk: {wrong.strerror}") from wrong
 
     def _flush(self) -> None:
         paths, self._unsynced = self._unsynced, []
+        self._unnamed.update(dict.fromkeys(map(os.path.dirname, paths)))
         self._flusher.start(paths)
 
     def _look(self) -> None:

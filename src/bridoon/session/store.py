@@ -78,9 +78,9 @@ class Session:
         """Save a message; returns it with its number and time. Raises BridoonError when the disk refuses."""
         return self._messages.append(message)
 
-    def sync(self) -> None:
-        """Wait until everything appended so far is on the disk."""
-        self._messages.sync()
+    def sync(self, names: bool = True) -> None:
+        """Wait until everything appended so far is on the disk, with `names` the folders that name it, too."""
+        self._messages.sync(names)
 
     def refresh(self) -> None:
         """Look at every message file again the next time: somebody may have edited old ones in place."""

@@ -186,8 +186,9 @@ class Response:
 
 def _head_end(data: bytes, start: int) -> tuple[int, int]:
     """Where the header lines end, and the length of what ends them; -1 when they do not yet."""
-    found = [(at, len(mark)) for mark in (b"\r\n\r\n", b"\n\n") if (at := data.find(mark, start)) >= 0]
-    return min(found, default=(-1, 0))
+    end = data.find(b"\r\n\r\n", start)
+    sooner = data.find(b"\n\n", start, end if end >= 0 else len(data))
+    return (sooner, 2) if sooner >= 0 else (end, 4)
 
 
 def _parse_head(raw: bytes) -> tuple[Head, str]:

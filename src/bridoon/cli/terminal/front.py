@@ -6,7 +6,7 @@ import contextlib
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from bridoon.cli.show import clean_lines, tilde
@@ -64,6 +64,11 @@ class Shown(Front):
         self._labelled = False
         self._rendered: tuple[float, str, str] = (0.0, "", "")
         self._began = time.monotonic()
+        self.waiting: Callable[[], list[str]] = list
+        """Gives what the user said meanwhile, once."""
+
+    def queued(self) -> list[str]:
+        return self.waiting()
 
     # ---- what the run tells
 
