@@ -11,6 +11,7 @@ from __future__ import annotations
 import difflib
 import re
 import sys
+import textwrap
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -51,6 +52,10 @@ def code(text: str) -> str:
 def sentence(text: str) -> str:
     text = text[:1].upper() + text[1:]
     return text if text.endswith((".", ":")) else f"{text}."
+
+
+def wrapped(text: str) -> str:
+    return textwrap.fill(" ".join(text.split()), 116, break_on_hyphens=False, break_long_words=False)
 
 
 def options(found: Iterable[Option]) -> str:
@@ -94,16 +99,15 @@ def about(command: Command) -> str:
     shown = "[OPTIONS] " if run else ""
     names = [f"[{option.name} {option.value}]".replace(" ]", "]") for option in own]
     words = " ".join(part for part in ("hs", command.name, *names, shown.strip(), command.places) if part)
-    text = f"#### `hs {command.name}`\n\n```text\n{words}\n```\n\n{sentence(command.about)}"
-    if command.more:
-        text += "\n" + "\n".join(sentence(line) for line in command.more.split("\n"))
+    said = " ".join(map(sentence, [command.about, *filter(None, command.more.split("\n"))]))
+    text = f"#### `hs {command.name}`\n\n```text\n{words}\n```\n\n{wrapped(said)}"
     if own:
         text += "\n\n" + options(own).rstrip("\n")
     if run == list(declared.RUN_OPTIONS):
         text += "\n\nTakes all [options of a run](#options-of-a-run)."
     elif run:
         listed = ", ".join(code(option.short or option.name) for option in run)
-        text += f"\n\nOf the [options of a run](#options-of-a-run) it takes {listed}."
+        text += "\n\n" + wrapped(f"Of the [options of a run](#options-of-a-run) it takes {listed}.")
     return text + "\n"
 
 
@@ -165,7 +169,7 @@ PAGES: dict[str, Parts] = {
         "provider-variables": lambda: variables(known.PROVIDER_VARIABLES),
         "other-variables": lambda: variables(known.OTHER_VARIABLES),
         "slash-commands": slash_commands,
-        "keys": lambda: " ".join(repl_commands.KEYS.split()) + "\n",
+        "keys": lambda: wrapped(repl_commands.KEYS) + "\n",
     },
     "providers.md": {
         "programs": programs,

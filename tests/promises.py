@@ -271,7 +271,8 @@ TERMINAL = (
         "meanwhile is queued.",
         proofs("e2e/test_repl_turns", "ctrl_c_stops_a_tool_and_the_session_goes_on",
             "a_second_ctrl_c_during_the_turn_leaves",
-            "what_is_typed_meanwhile_is_queued_and_sent_when_the_turn_is_over"),
+            "what_is_typed_meanwhile_is_queued_and_given_to_the_next_turn",
+            "what_is_typed_during_the_last_turn_is_the_next_prompt"),
     ),
     Promise(
         "terminal:gates", "terminal",

@@ -149,3 +149,11 @@ def test_a_closed_standard_output_ends_a_run_quietly(project: Project) -> None:
     assert process.stderr is not None
     assert b"Traceback" not in process.stderr.read()
     process.stderr.close()
+
+
+def test_background_keep_leaves_what_finished_calls_left(project: Project) -> None:
+    project.settings(background="keep")
+    project.say(calls=[{"name": "bash", "input": {"command": "sleep 300 > /dev/null 2>&1 & echo $! > left"}}])
+    left = int((project.dir / "left").read_text())
+    assert Path(f"/proc/{left}").exists()
+    os.kill(left, signal.SIGKILL)

@@ -90,7 +90,12 @@ def test_ctrl_c_stops_an_answer_at_once_and_what_was_shown_is_kept(project: Proj
 
 def test_ctrl_c_stops_a_tool_and_the_session_goes_on(project: Project) -> None:
     steps = [
-        {"calls": [bash("echo started > flag; sleep 60"), bash("echo beside it")]},
+        {
+            "calls": [
+                bash("until [ -e beside ]; do sleep 0.02; done; sleep 0.5; touch flag; sleep 60"),
+                bash("echo beside it; touch beside"),
+            ]
+        },
         {"say": "Good morning."},
     ]
     with repl(project, "--permissions", "auto", steps=steps) as typist:
@@ -98,7 +103,7 @@ def test_ctrl_c_stops_a_tool_and_the_session_goes_on(project: Project) -> None:
         typist.enter("sleep")
         typist.until_file(project.dir / "flag")
         typist.type("\x03")
-        typist.until(r"✗ bash echo started > flag; sleep 60 \(stopped", patience=1.0)
+        typist.until(r"✗ bash until .*\(stopped", patience=1.0)
         typist.until("interrupted.*You: ")
         typist.enter("good morning")
         typist.until(r"Good morning\.")

@@ -7,7 +7,7 @@ import stat
 from collections.abc import Mapping
 
 from bridoon.cli import fronts
-from bridoon.cli.compose import catalog_here, say, stop_on_signals
+from bridoon.cli.compose import catalog_here, end_children, say, stop_on_signals
 from bridoon.cli.options import Options, parse
 from bridoon.errors import BridoonError, Cancelled, UsageError
 from bridoon.loop import begin
@@ -52,7 +52,7 @@ def main(argv: list[str], env: Mapping[str, str]) -> int:
     except Cancelled as cancelled:
         outcome = Outcome("", "cancelled", cancelled.exit_code, Usage(), 0)
     finally:
-        children.end_all(keep=env.get("HARNESS_BACKGROUND") == "keep")
+        end_children(env)
     try:
         front.finish(outcome)
     except OSError as wrong:

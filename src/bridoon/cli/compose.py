@@ -72,6 +72,17 @@ def stop_on_signals(cancel: Cancel) -> None:
         signal.signal(signum, stop)
 
 
+def end_children(env: Mapping[str, str], grace: float = 1.0) -> None:
+    """The end of this process: end what it started, in `grace` + 1 seconds at most.
+
+    HARNESS_BACKGROUND=keep, or `background=keep` in `settings.conf`, leaves what finished calls left in the background.
+    """
+    from bridoon.proc import children
+
+    said = [env.get("HARNESS_BACKGROUND", ""), *(one.settings.get("background") for one in _catalogs.values())]
+    children.end_all(grace=grace, keep=next((word for word in said if word), "") == "keep")
+
+
 def say(text: str) -> None:
     """One line for the person at the terminal, on standard error."""
     try:

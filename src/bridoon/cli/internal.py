@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from bridoon.cli.compose import catalog_here, say, stop_on_signals
+from bridoon.cli.compose import catalog_here, end_children, say, stop_on_signals
 from bridoon.cli.fronts import AtTerminal, write
 from bridoon.errors import BridoonError, Cancelled, HookFailed, NotFound, UsageError
 from bridoon.model.event import Event, ToolOutput
@@ -191,7 +191,7 @@ def loop(directory: str, env: Mapping[str, str]) -> int:
     except Cancelled as cancelled:
         return cancelled.exit_code
     finally:
-        children.end_all(keep=env.get("HARNESS_BACKGROUND") == "keep")
+        end_children(env)
         run.close()
     if outcome.output:
         write(sys.stdout, outcome.output + "\n")

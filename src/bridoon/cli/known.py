@@ -47,7 +47,7 @@ SETTINGS = (
     Setting("compact_at", "", "0.8", "share of the window at which that begins"),
     Setting("compact_keep", "", "0.25", "share of the window that is kept as it is"),
     Setting("", "HARNESS_MAX_DEPTH", "2", "how deep agents may start agents"),
-    Setting("", "HARNESS_BACKGROUND", "(ended)", "`keep` leaves background processes alive at the end"),
+    Setting("background", "HARNESS_BACKGROUND", "(ended)", "`keep` leaves background processes alive at the end"),
     Setting("", "HARNESS_TRUST", "(asks)", "1 lets every checkout run its code"),
     Setting("", "HARNESS_HOME", "~/.harness", "your own harness directory"),
     Setting("", "HARNESS_SESSIONS", "(the nearest .harness/sessions, else the home's)", "where sessions are"),

@@ -95,7 +95,7 @@ def _talk(options: Options, env: dict[str, str], wanted_session: str) -> int:
             code = screen.run(repl)
         repl.close()
     finally:
-        children.end_all(grace=0.5, keep=env.get("HARNESS_BACKGROUND") == "keep")
+        compose.end_children(env, grace=0.5)
         screen.close()
     conversation.leave()
     if code == 128 + signal.SIGHUP:

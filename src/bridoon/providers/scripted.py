@@ -191,7 +191,7 @@ def _seconds(value: Any, path: str, place: str) -> float:
     except (TypeError, ValueError):
         seconds = -1.0
     if not 0 <= seconds < float("inf"):
-        raise ConfigError("it is no number of seconds", path, place)
+        raise ConfigError(f"{place.rpartition('.')[2]} is a number of seconds", path, place)
     return seconds
 
 
