@@ -179,3 +179,16 @@ def test_json_prints_one_result_object_last_even_for_errors(project: Project) ->
     assert result.final["exit_code"] == result.code != 0
     assert result.stdout.count("\n") == 1
     assert project.run("--json", stdin="").final["exit_code"] == 2
+
+
+def test_programs_of_one_stage_may_hand_each_other_any_text(project: Project) -> None:
+    project.hook("done/10-a", "cat > /dev/null; echo 'not json'")
+    project.hook("done/20-b", 'read -r words; echo "{\\"output\\": \\"heard: $words\\"}"')
+    assert project.say().output == "heard: not json"
+
+
+def test_the_last_output_of_a_stage_must_be_a_payload(project: Project) -> None:
+    project.hook("done/20-b", "cat > /dev/null; echo 'not json'")
+    result = project.say()
+    assert result.code == 1
+    assert "20-b printed no JSON object during done" in result.output

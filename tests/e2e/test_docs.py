@@ -19,7 +19,7 @@ NEEDS = {"docs/security.md": "git"}
 
 
 def play(document: Path, place: Path, env: dict[str, str]) -> int:
-    """Write the files and run the commands of a document in order; the number of commands that were compared."""
+    """Write the files and run the commands of a document in order; how many commands were compared."""
     compared = 0
     for block in BLOCK.finditer(document.read_text("utf-8")):
         info, body = block["info"], block["body"]
@@ -31,10 +31,17 @@ def play(document: Path, place: Path, env: dict[str, str]) -> int:
         elif info.strip() == "console":
             for command, expected in sessions(body):
                 done = subprocess.run(
-                    ["bash", "-c", command], cwd=place, env=env, text=True, timeout=50,
-                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                    ["bash", "-c", command],
+                    cwd=place,
+                    env=env,
+                    text=True,
+                    timeout=50,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT,
                 )
-                assert matches(expected, done.stdout), f"{document.name}: $ {command}\n{done.stdout}\nshown:\n{expected}"
+                told = f"{document.name}: $ {command}\n{done.stdout}\nshown:\n{expected}"
+                assert matches(expected, done.stdout), told
                 compared += 1
     return compared
 

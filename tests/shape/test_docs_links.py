@@ -19,7 +19,8 @@ def test_the_links_of_a_page_lead_somewhere(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_the_paths_that_a_page_names_exist(page: Path) -> None:
-    assert [path for path in spelled(page) if not any(ROOT.glob(path))] == []
+    named = [path for path in spelled(page) if not path.startswith("../")]
+    assert [path for path in named if not any(ROOT.glob(path))] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

@@ -21,6 +21,8 @@ def main(argv: list[str] | None = None) -> int:
         return run(argv)
     _fill_closed()
     code = run(sys.argv[1:])
+    if "bridoon.providers.local" in sys.modules:
+        sys.modules["bridoon.providers.local"].abandon()
     if "atexit" in sys.modules:
         sys.modules["atexit"]._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):

@@ -33,6 +33,14 @@ NO_INTERPRETER = 127
 TOO_DEEP = "the JSON at hand is nested too deeply"
 
 
+class Words(Payload):
+    """What a hook printed for the next program alone: any text. Only the last output of a stage must be a payload."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.text = text
+
+
 def run_stage(run: Run, stage: str, payload: Payload) -> Payload:
     """Run the hooks of a stage and return the payload that the last one printed.
 
@@ -41,38 +49,48 @@ def run_stage(run: Run, stage: str, payload: Payload) -> Payload:
     """
     given = dict(payload)
     kept = carried(payload) if stage == "receive" else {}
-    context_payload = payload
-    added: Payload = {}
-    for hook in run.hooks(stage):
-        if kept and "next_state" in context_payload:
-            added = {key: value for key, value in kept.items() if key not in context_payload}
-            context_payload = {**context_payload, **added}
+    hooks = run.hooks(stage)
+    for place, hook in enumerate(hooks, 1):
+        words = place < len(hooks) and not _ours(hooks[place])
+        added = {}
+        if kept and "next_state" in payload:
+            added = {key: value for key, value in kept.items() if key not in payload}
+            payload = {**payload, **added}
         try:
-            context_payload = run_hook(run, hook, stage, context_payload)
+            payload = run_hook(run, hook, stage, payload, words=words)
         except HookFailed as failed:
             _leave_out(run, hook, stage, failed)
             if stage == "assemble":
                 return run_stage(run, stage, given)  # from the beginning: the system prompt tells the model at once
             # Other stages send, save and run things: what was done is not done again.
         for key, value in added.items():
-            if context_payload.get(key) == value:
-                del context_payload[key]
-        added = {}
-    return context_payload
+            if payload.get(key) == value:
+                del payload[key]
+    return payload
 
 
-def run_hook(
-    run_: Run, hook: Executable, stage: str, payload: Payload, *, tty: bool = False, limit: float | None = None
-) -> Payload:
-    """Run one hook, inline when it is one of ours, and return its payload. Empty output passes it through."""
-    if hook.bundled and hook.marked:
+def run_hook(run_: Run, hook: Executable, stage: str, payload: Payload, *, words: bool = False) -> Payload:
+    """Run one hook, inline when it is one of ours, and return its payload. Empty output passes it through.
+
+    With `words`, output that is no payload is returned as `Words`: another program is given it next.
+    """
+    if _ours(hook):
         return _inline(run_, hook, stage, payload)
-    done = spawn(run_, hook, stage, payload, tty=tty, limit=limit)
-    text = output(hook, stage, done)
+    text = output(hook, stage, spawn(run_, hook, stage, payload))
     if not text.strip():
         run_.notice(f"hook {hook.path} printed nothing in {stage}: its input is passed on (observers end with cat)")
         return payload
-    return parse(hook, stage, text, run_)
+    try:
+        return parse(hook, stage, text, run_)
+    except HookFailed:
+        if words:
+            return Words(text)
+        raise
+
+
+def _ours(hook: Executable) -> bool:
+    """Whether a hook is called inside this interpreter."""
+    return hook.bundled and hook.marked
 
 
 def _inline(run_: Run, hook: Executable, stage: str, payload: Payload) -> Payload:
@@ -116,7 +134,7 @@ def spawn(  # noqa: PLR0913 - a hook, its input, and how long it may hold what
     With `tty` it may ask at the terminal, and its stderr is shown there at once: that is where bash prompts.
     """
     try:
-        text = payload if isinstance(payload, str) else dump(payload)
+        text = payload if isinstance(payload, str) else payload.text if isinstance(payload, Words) else dump(payload)
     except RecursionError:
         raise HookFailed(f"hook {hook.path} was not run: {TOO_DEEP}", stage=stage, hook=hook.path) from None
     if limit is None:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from bridoon.errors import NoProvider, ProviderError
+from bridoon.errors import ConfigError, NoProvider, ProviderError
 from bridoon.providers import knobs, openai_chat
 from bridoon.providers.exchange import Endpoint, Events, Spelling, exchange
 from bridoon.providers.failures import Refusal
@@ -126,6 +126,13 @@ def unload() -> None:
         _engines.clear()
 
 
+def abandon() -> None:
+    """Do not stop the engine at the end: the process ends without a word to its threads, and at once."""
+    import atexit
+
+    atexit.unregister(unload)
+
+
 def _start(path: str, window: int) -> Engine:
     try:
         import xllamacpp  # type: ignore[import-not-found,import-untyped,unused-ignore]
@@ -139,7 +146,10 @@ def _start(path: str, window: int) -> Engine:
         )
     params = xllamacpp.CommonParams()
     params.model.path = path
-    params.n_ctx, params.n_parallel = window, 1
+    try:
+        params.n_ctx, params.n_parallel = window, 1
+    except OverflowError:
+        raise ConfigError(f"HARNESS_LOCAL_CONTEXT={window} is larger than any window") from None
     params.n_batch = params.n_ubatch = BATCH
     params.n_threads_http = 2
     params.verbosity = -1
