@@ -69,7 +69,7 @@ def test_lines_that_are_nothing_are_named_with_their_number(project: Project) ->
     project.settings("provider: x", "allow", "deny bash(rm", good="yes")
     found = catalog(project)
     assert found.settings.values == {"good": "yes"}
-    assert list(reasons(found)) == ["settings.conf:1", "settings.conf:2", "settings.conf:3"]
+    assert sorted(reasons(found)) == ["settings.conf:1", "settings.conf:2", "settings.conf:3"]
 
 
 def test_settings_that_change_show_after_a_refresh(project: Project) -> None:
@@ -243,3 +243,18 @@ def test_a_comment_after_a_rule_is_no_part_of_it(tmp_path: Path, line: str, text
     found = re.fullmatch(conf.RULE, line)
     assert found is not None
     assert found[2] == text
+
+
+@pytest.mark.parametrize("line", ["deny bash(rm *", "deny bash rm", "deny bash[rm]"])
+def test_a_limit_that_cannot_be_read_holds_for_every_call_of_the_tool(project: Project, line: str) -> None:
+    project.settings(line, "allow bash(rm")
+    settings = catalog(project).settings
+    assert [(rule.action, rule.text) for rule in settings.rules] == [("deny", "bash")]
+
+
+def test_a_misspelt_deny_rule_does_not_let_the_command_run(project: Project) -> None:
+    project.settings("deny bash(touch *")
+    result = project.say(calls=[{"name": "bash", "input": {"command": "touch here"}}])
+    assert not (project.dir / "here").exists()
+    assert result.failed == [True]
+    assert "not a rule" in result.stderr

@@ -12,6 +12,7 @@ from bridoon.catalog.sources import NearMiss, Source
 
 RULE = r"(allow|ask|deny)\s+([A-Za-z0-9_*?.:-]+(?:\(.*?\))?)(?:\s+#.*)?"
 KEY = r"[A-Za-z_][A-Za-z0-9_.-]*"
+BROKEN = r"(ask|deny)\s+([A-Za-z0-9_*?.:-]+)"
 COMMENT = r"\s#\s.*"
 
 
@@ -99,6 +100,11 @@ def _layer(path: str, source: Source, report: list[NearMiss]) -> Layer | None:
     plain = []
     for number, line in enumerate(text.split("\n"), 1):
         rule = re.fullmatch(RULE, line.strip())
+        broken = None if rule else re.match(BROKEN, line.strip())
+        if broken:  # a limit that cannot be read is taken for the widest that it may have meant
+            reason = f"not a rule: {line.strip()[:60]!r}; taken as `{broken[1]} {broken[2]}`, every call of it"
+            report.append(NearMiss(f"{path}:{number}", "settings", reason))
+        rule = rule or broken
         if rule:
             rules.append(Rule(rule[1], rule[2], path, number))
         plain.append("" if rule else line)
