@@ -99,8 +99,11 @@ def about(command: Command) -> str:
     shown = "[OPTIONS] " if run else ""
     names = [f"[{option.name} {option.value}]".replace(" ]", "]") for option in own]
     words = " ".join(part for part in ("hs", command.name, *names, shown.strip(), command.places) if part)
-    said = " ".join(map(sentence, [command.about, *filter(None, command.more.split("\n"))]))
-    text = f"#### `hs {command.name}`\n\n```text\n{words}\n```\n\n{wrapped(said)}"
+    lines = "\n" in command.more
+    said = [command.about, *([command.more] if command.more and not lines else [])]
+    text = f"#### `hs {command.name}`\n\n```text\n{words}\n```\n\n{wrapped(' '.join(map(sentence, said)))}"
+    if lines:
+        text += f"\n\n```text\n{command.more}\n```"
     if own:
         text += "\n\n" + options(own).rstrip("\n")
     if run == list(declared.RUN_OPTIONS):

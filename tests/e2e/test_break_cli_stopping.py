@@ -77,7 +77,9 @@ def silent() -> Iterator[Callable[[bytes], Silent]]:
         each.close()
 
 
-def stop(project: Project, reached: Callable[[], object], number: int, **env: str) -> tuple[float, int, list[bytes]]:
+def stop(
+    project: Project, reached: Callable[[], object], number: int, **env: str
+) -> tuple[float, int, list[bytes]]:
     """Run `hs` until it has got somewhere, stop it, and tell how long that took, its code and its lines."""
     process = project.start("--json", "-p", "openai", "-m", "m", "hello", env={"OPENAI_API_KEY": "k", **env})
     end = time.monotonic() + 15
@@ -102,14 +104,19 @@ def stopped(took: float, code: int, lines: list[bytes], number: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "reply", [b"", b"HTTP/1.1 200", STREAM, STREAM + PIECE, BUSY], ids=["request", "head", "body", "text", "pause"]
+    "reply",
+    [b"", b"HTTP/1.1 200", STREAM, STREAM + PIECE, BUSY],
+    ids=["request", "head", "body", "text", "pause"],
 )
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_while_a_server_is_slow_ends_the_run_at_once(
     project: Project, silent: Callable[[bytes], Silent], reply: bytes, number: int
 ) -> None:
     server = silent(reply)
-    stopped(*stop(project, server.reached.is_set, number, OPENAI_BASE_URL=f"http://127.0.0.1:{server.port}"), number)
+    stopped(
+        *stop(project, server.reached.is_set, number, OPENAI_BASE_URL=f"http://127.0.0.1:{server.port}"),
+        number,
+    )
 
 
 def test_a_signal_during_a_tls_handshake_ends_the_run_at_once(

@@ -59,8 +59,10 @@ def _command(
     if COMMAND.fullmatch(first) and catalog.find("commands", first) is not None:
         if first not in RUNNING and len(rest) > 1 and not rest[1].startswith("-") and sys.stderr.isatty():
             _hint(first, rest)
-        passed = run_options if first in RUNNING else ["--json"] if options.json else []
-        return first, [*passed, *rest[1:]]
+        if first in RUNNING:
+            return first, [*run_options, *rest[1:]]
+        end = rest.index("--") if "--" in rest else len(rest)
+        return first, [*rest[1:end], *(["--json"] if options.json else []), *rest[end:]]
     talks = sys.stdin is not None and sys.stdin.isatty() and not (options.json or options.quiet)
     if talks and (not rest or (len(rest) == 1 and _is_session(sessions, first))):
         return "repl", [*run_options, *rest]

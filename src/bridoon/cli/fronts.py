@@ -9,12 +9,22 @@ import sys
 from collections.abc import Iterator
 from typing import Any, TextIO
 
+from bridoon.cli.show import clean_lines
 from bridoon.cli.tty import Terminal
 from bridoon.dialects import stream as dialect
 from bridoon.errors import BridoonError
 from bridoon.loop.follow import Outcome
 from bridoon.loop.run import Front
-from bridoon.model.event import Event, Failed, Notice, RunEnded, TextDelta, ThinkingDelta, ToolOutput, TurnEnded
+from bridoon.model.event import (
+    Event,
+    Failed,
+    Notice,
+    RunEnded,
+    TextDelta,
+    ThinkingDelta,
+    ToolOutput,
+    TurnEnded,
+)
 from bridoon.model.message import Usage
 from bridoon.proc.cancel import Cancel
 from bridoon.wire import jsontext
@@ -60,7 +70,7 @@ class Plain(AtTerminal):
         match event:
             case TextDelta(text) if self._live:
                 self._shown += text
-                write(sys.stdout, text)
+                write(sys.stdout, clean_lines(text))
                 self._line = text.rpartition("\n")[2] or ("" if text.endswith("\n") else self._line + text)
             case ThinkingDelta(text) if self._live:
                 self._aside(text)
@@ -69,13 +79,13 @@ class Plain(AtTerminal):
                 self._shown, self._last = "", self._shown
             case ToolOutput(text, _):
                 self._end_line()
-                aside(self._faint(text) + "\n")
+                aside(self._faint(_safe(sys.stderr, text)) + "\n")
             case Notice(text):
                 self._end_line()
-                aside(f"harness: {text}\n")
+                aside(f"harness: {_safe(sys.stderr, text)}\n")
             case Failed(message) if self._live or sys.stdout is None or not sys.stdout.isatty():
                 self._end_line()
-                aside(f"harness: error: {message}\n")
+                aside(f"harness: error: {_safe(sys.stderr, message)}\n")
             case _:
                 pass
 
@@ -83,9 +93,10 @@ class Plain(AtTerminal):
         """Print the output, unless it is on the screen already."""
         self._end_line()
         if outcome.output and not (self._live and outcome.output == getattr(self, "_last", "")):
-            write(sys.stdout, outcome.output + "\n")
+            write(sys.stdout, _safe(sys.stdout, outcome.output) + "\n")
 
     def _aside(self, text: str) -> None:
+        text = clean_lines(text)
         write(sys.stdout, f"\x1b[2m{text}\x1b[0m" if self._dim else text)
         self._line = text
 
@@ -98,17 +109,22 @@ class Plain(AtTerminal):
         return f"\x1b[2m{text}\x1b[0m" if self._dim else text
 
 
+def _safe(stream: TextIO | None, text: str) -> str:
+    """A text for a stream: a terminal is shown nothing that it would act on, a file or a pipe gets all of it."""
+    return clean_lines(text) if stream is not None and stream.isatty() else text
+
+
 class Quiet(AtTerminal):
     """Only the output, and errors."""
 
     def event(self, event: Event) -> None:
         if isinstance(event, Failed):
-            aside(f"harness: error: {event.message}\n")
+            aside(f"harness: error: {_safe(sys.stderr, event.message)}\n")
 
     def finish(self, outcome: Outcome) -> None:
         """Print the output."""
         if outcome.output:
-            write(sys.stdout, outcome.output + "\n")
+            write(sys.stdout, _safe(sys.stdout, outcome.output) + "\n")
 
 
 class Lines(AtTerminal):

@@ -52,12 +52,7 @@ def _fill_closed() -> None:
 def run(words: list[str]) -> int:
     """Carry out a command line."""
     if words[:1] in (["version"], ["--version"], ["-v"]):
-        try:
-            print(f"harness {__version__}", flush=True)
-        except OSError:
-            _drop_output()
-            return 1
-        return 0
+        return _version()
     if words[:1] == ["py"]:
         from bridoon.sdk import py
 
@@ -75,10 +70,8 @@ def run(words: list[str]) -> int:
         return code
     except BridoonError as wrong:
         return _failed(words, wrong)
-    except Cancelled as cancelled:
-        return _cancelled(words, cancelled.exit_code)
-    except KeyboardInterrupt:
-        return _cancelled(words, 130)
+    except (Cancelled, KeyboardInterrupt) as stopped:
+        return _cancelled(words, getattr(stopped, "exit_code", 130))
     except BrokenPipeError:
         _drop_output()
         return 141
@@ -90,6 +83,15 @@ def run(words: list[str]) -> int:
 
         traceback.print_exc()
         return _failed(words, BridoonError(f"{type(crash).__name__}: {crash}"))
+
+
+def _version() -> int:
+    try:
+        print(f"harness {__version__}", flush=True)
+    except OSError:
+        _drop_output()
+        return 1
+    return 0
 
 
 def _failed(words: list[str], wrong: BridoonError) -> int:
@@ -147,6 +149,10 @@ def tell(wrong: Exception) -> None:
     hint = getattr(wrong, "hint", "")
     text = f"harness: {wrong}\n" + (f"  {hint}\n" if hint else "")
     try:
+        if sys.stderr.isatty():
+            from bridoon.cli.show import clean_lines
+
+            text = clean_lines(text)
         sys.stderr.write(text)
     except OSError:
         pass

@@ -201,7 +201,8 @@ def _streamed(response: http.Response) -> bool:
     begins = response.beginning().removeprefix(b"\xef\xbb\xbf").lstrip()[:6]
     if begins[:1] == b"{":
         return False
-    return begins.startswith((b"data:", b"event:", b":")) or "json" not in response.headers.get("content-type", "")
+    kind = response.headers.get("content-type", "").lower()
+    return begins.startswith((b"data:", b"event:", b":")) or "json" not in kind
 
 
 def merged(lines: Events) -> Events:

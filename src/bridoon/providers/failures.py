@@ -26,6 +26,12 @@ TOO_LONG = (
 )
 """How services say that a conversation does not fit their model's window (a pattern)."""
 
+NO_IMAGES = (
+    r"(image|vision|multimodal).{0,40}(not support|unsupported|not allowed|not enabled)|mmproj|"
+    r"(not support|unsupported|no endpoints).{0,60}(image|vision|multimodal)"
+)
+"""How services say that their model sees no images (a pattern)."""
+
 TOO_LARGE = r"request too large"
 """How services say with 429 that a request is larger than all that a minute allows: waiting does not help."""
 
@@ -57,9 +63,14 @@ def refusal(
         words = f"it redirects to {target}, and redirects are not followed: set the URL to the right one"
     text = f"{where} answered {status}" + (f": {scrub(words, secrets)}" if words else "")
     asked = headers.get("x-should-retry", "").lower()
-    final = asked == "false" or code == "insufficient_quota" or kind == "overflow"
+    final = asked == "false" or code == "insufficient_quota" or kind == "overflow" or sees_none(words)
     retried = (passes(status) or asked == "true") and not final
     return Refusal(text, kind, status=status, retry_after=retry_after(headers), retried=retried)
+
+
+def sees_none(words: str) -> bool:
+    """Whether a refusal says that the model sees no images."""
+    return bool(re.search(NO_IMAGES, words, re.I))
 
 
 def passes(status: int) -> bool:
@@ -73,7 +84,8 @@ def in_stream(value: Any, where: str, secrets: Iterable[str]) -> Refusal:
     status = _number(code) or _STATUS.get(code, 0)
     kind = kind_of(status or 500, words, code)
     text = f"{where} broke off: {scrub(words or code or 'an error without words', secrets)}"
-    return Refusal(text, kind, status=status, retry_after=None, retried=kind != "overflow" and passes(status or 500))
+    retried = kind != "overflow" and passes(status or 500)
+    return Refusal(text, kind, status=status, retry_after=None, retried=retried)
 
 
 _STATUS = {

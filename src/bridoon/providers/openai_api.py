@@ -10,7 +10,7 @@ from typing import Any
 from bridoon.errors import ConfigError, NoProvider
 from bridoon.providers import address, credentials, knobs
 from bridoon.providers.exchange import Endpoint, Spelling, body, exchange, streams
-from bridoon.providers.failures import Refusal
+from bridoon.providers.failures import Refusal, sees_none
 from bridoon.providers.history import join
 from bridoon.providers.receive import claims
 from bridoon.sdk.script import Context
@@ -31,6 +31,12 @@ Head = dict[str, Any]
 
 _learnt: dict[tuple[str, str], list[Callable[[Head], bool]]] = {}
 """Endpoint and model to the changes that they made us make, so that a refusal is met once per process."""
+
+
+_blind: set[tuple[str, str]] = set()
+"""Endpoints and models that refused images."""
+
+UNSEEN = "(an image was here, which this model cannot see)"
 
 
 def ready(context: Context) -> bool:
@@ -75,11 +81,12 @@ def call(payload: dict[str, Any], context: Context) -> dict[str, Any]:
     conversation = payload.get("messages") or []
     if system and not responses:
         conversation = [{"role": "system", "content": system}, *conversation]
-    items = join(conversation)
     learnt = _learnt.setdefault((endpoint.url, head.get("model", "")), [])
     for change in learnt:
         change(head)
+    model = (endpoint.url, head.get("model", ""))
     while True:
+        items = join([without_images(each) for each in conversation] if model in _blind else conversation)
         names = claims(payload, context)
         spelling = Spelling(
             partial(protocol.Reader, names, endpoint.origin, endpoint.secrets), protocol.shown
@@ -88,7 +95,11 @@ def call(payload: dict[str, Any], context: Context) -> dict[str, Any]:
         try:
             return exchange(endpoint, content, spelling, context)
         except Refusal as wrong:
-            if not _give_way(learnt, head, wrong, context):
+            images = model not in _blind and without_images(conversation) is not conversation
+            if images and sees_none(wrong.message):
+                _blind.add(model)
+                context.emit({"type": "notice", "text": "this model sees no images: it gets the words alone"})
+            elif not _give_way(learnt, head, wrong, context):
                 raise
 
 
@@ -164,6 +175,23 @@ def _function(tool: Mapping[str, Any]) -> dict[str, Any]:
 
 
 # ---- what services refuse, and what can be done without
+
+
+def without_images(value: Any) -> Any:
+    """A message with words in the place of its images; the very same message when it has none."""
+    if isinstance(value, list):
+        found = [without_images(each) for each in value]
+        return found if any(new is not old for new, old in zip(found, value, strict=True)) else value
+    if not isinstance(value, dict):
+        return value
+    kind = value.get("type")
+    if kind in ("image_url", "input_image"):
+        return {"type": "text" if kind == "image_url" else "input_text", "text": UNSEEN}
+    for key in ("content", "output"):
+        changed = without_images(value.get(key))
+        if changed is not value.get(key):
+            return {**value, key: changed}
+    return value
 
 
 def _without(name: str, head: Head) -> bool:

@@ -96,8 +96,8 @@ def plain_id(call_id: str, limit: int = 64) -> str:
 def plain_name(name: str, limit: int = 64) -> str:
     """The name of a called tool in characters and a length that an API accepts.
 
-    Models call tools that do not exist by names that no tool could have. Sent back as they are, they would make the
-    whole conversation invalid.
+    Models call tools that do not exist by names that no tool could have. Sent back as they are, they would
+    make the whole conversation invalid.
     """
     if len(name) <= limit and PLAIN.issuperset(name):
         return name or "unnamed"

@@ -13,7 +13,9 @@ QUOTED = 200
 """Characters of unusable arguments that the model is shown."""
 
 DEEPEST = 128
-"""Levels of nesting that arguments may have. What is deeper would run into Python's limit somewhere on its way."""
+"""Levels of nesting that arguments may have. What is deeper would run into Python's limit somewhere on its
+way.
+"""
 
 LARGEST = 1 << 53
 """A count above this is no count."""
@@ -64,8 +66,8 @@ def parse(text: str) -> Any:
 def document(text: str) -> Any:
     """A JSON answer or event of an API, with exact numbers. Raises ValueError, RecursionError.
 
-    What servers put in against the rules (NaN in timings) counts as null. Arguments of calls that hold such a thing,
-    or that are nested too deeply, become their own text, so that `arguments` refuses them.
+    What servers put in against the rules (NaN in timings) counts as null. Arguments of calls that hold such
+    a thing, or that are nested too deeply, become their own text, so that `arguments` refuses them.
     """
     if "NaN" not in text and "Infinity" not in text and text.count("{") + text.count("[") <= DEEPEST:
         return _exact(text)

@@ -7,5 +7,5 @@ LONGEST = 15
 
 
 def whole_number(text: str) -> int:
-    """The number that a text of ASCII digits stands for; 0 for any other text and for a number that is no count."""
+    """The number that a text of ASCII digits stands for; 0 for any other text and for what is no count."""
     return int(text) if text.isascii() and text.isdigit() and len(text) <= LONGEST else 0
