@@ -8,7 +8,10 @@ import sys
 import httpx
 
 PARAMETERS = {"type": "object", "properties": {"command": {"type": "string"}}, "required": ["command"]}
-TOOL = {"type": "function", "function": {"name": "bash", "description": "Run a command", "parameters": PARAMETERS}}
+TOOL = {
+    "type": "function",
+    "function": {"name": "bash", "description": "Run a command", "parameters": PARAMETERS},
+}
 
 
 def answer(client: httpx.Client, messages: list[dict]) -> tuple[str, dict[int, dict]]:
@@ -37,8 +40,14 @@ def main() -> None:
             if not calls:
                 print(text)
                 return
-            asked = [{"id": c["id"], "type": "function",
-                      "function": {"name": c["name"], "arguments": c["arguments"]}} for c in calls.values()]
+            asked = [
+                {
+                    "id": c["id"],
+                    "type": "function",
+                    "function": {"name": c["name"], "arguments": c["arguments"]},
+                }
+                for c in calls.values()
+            ]
             messages.append({"role": "assistant", "content": text or None, "tool_calls": asked})
             for call in calls.values():
                 command = json.loads(call["arguments"])["command"]

@@ -2,7 +2,7 @@
 
     python model_server.py            prints its port, then one JSON line per request on standard output
 
-The number of turns is in the path: http://127.0.0.1:PORT/<turns>x<calls per turn>/v1. Times are CLOCK_MONOTONIC seconds.
+The number of turns is in the path: http://127.0.0.1:PORT/<turns>x<calls per turn>/v1. Times are in s of CLOCK_MONOTONIC.
 """
 
 import json
@@ -26,8 +26,20 @@ def chunks(turn: int, turns: int, calls: int, command: str) -> list[dict]:
         for index in range(calls):
             line = command.replace("{i}", str(turn + 1))
             function = {"name": "bash", "arguments": ""}
-            said.append(delta({"tool_calls": [
-                {"index": index, "id": f"call_{turn}_{index}", "type": "function", "function": function}]}))
+            said.append(
+                delta(
+                    {
+                        "tool_calls": [
+                            {
+                                "index": index,
+                                "id": f"call_{turn}_{index}",
+                                "type": "function",
+                                "function": function,
+                            }
+                        ]
+                    }
+                )
+            )
             arguments = json.dumps({"command": line})
             for at in range(0, len(arguments), 16):
                 part = {"index": index, "function": {"arguments": arguments[at : at + 16]}}

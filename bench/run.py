@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import itertools
 import json
 import os
 import statistics
@@ -73,15 +74,21 @@ def execute(command: list[str], server: Server, turns: int, calls: int = 1, **en
             **env,
         }
         began = time.monotonic()
-        process = subprocess.Popen(command, env=variables, cwd=env.get("PLACE", place), stdin=subprocess.DEVNULL,
-                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        process = subprocess.Popen(
+            command,
+            env=variables,
+            cwd=env.get("PLACE", place),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         _, status, usage = os.wait4(process.pid, 0)
         ended = time.monotonic()
         process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode:
             raise SystemExit(f"{command[0]} exited {process.returncode}")
     log = server.requests(turns + 1)
-    gaps = [after["received"] - before["done"] for before, after in zip(log, log[1:], strict=False)]
+    gaps = [after["received"] - before["done"] for before, after in itertools.pairwise(log)]
     return Figures(log[0]["received"] - began, gaps, ended - log[-1]["done"], usage.ru_maxrss / 1024)
 
 
@@ -135,7 +142,12 @@ def version(hs: str, repeat: int) -> Row:
         return time.monotonic() - began
 
     pairs = [(once([hs, "version"]), once([sys.executable, "-c", "pass"])) for _ in range(repeat * 3)]
-    return ("hs version over python -c pass", median([a for a, _ in pairs]) / median([b for _, b in pairs]), 2.5, "x")
+    return (
+        "hs version over python -c pass",
+        median([a for a, _ in pairs]) / median([b for _, b in pairs]),
+        2.5,
+        "x",
+    )
 
 
 def scripted_hooks(hs: str, repeat: int) -> Row:
@@ -173,8 +185,14 @@ def main() -> int:
     parser.add_argument("--repeat", type=int, default=7)
     parser.add_argument("--hs", default=str(Path(sys.executable).with_name("hs")))
     given = parser.parse_args()
-    rows = [*against_base(given.hs, given.repeat), parallel(given.hs), long_session(given.hs),
-            version(given.hs, given.repeat), scripted_hooks(given.hs, given.repeat), big_output(given.hs)]
+    rows = [
+        *against_base(given.hs, given.repeat),
+        parallel(given.hs),
+        long_session(given.hs),
+        version(given.hs, given.repeat),
+        scripted_hooks(given.hs, given.repeat),
+        big_output(given.hs),
+    ]
     worst = 0
     for name, value, limit, unit in rows:
         held = value <= limit

@@ -63,9 +63,7 @@ def options(found: Iterable[Option]) -> str:
 
     def about(option: Option) -> str:
         listed = ", ".join(map(code, option.choices))
-        return (
-            f"{option.about}: {listed}" if listed and option.choices[0] not in option.about else option.about
-        )
+        return f"{option.about}: {listed}" if listed and option.choices[0] not in option.about else option.about
 
     return table(("option", "meaning"), ((code(option.spelling), about(option)) for option in found))
 

@@ -232,9 +232,7 @@ def picture(screen: Screen, title: str) -> str:
     lines = screen.styled()
     while lines and not lines[-1].removesuffix("\x1b[0m").strip():
         lines.pop()
-    console = Console(
-        record=True, width=COLUMNS, file=io.StringIO(), force_terminal=True, color_system="truecolor"
-    )
+    console = Console(record=True, width=COLUMNS, file=io.StringIO(), force_terminal=True, color_system="truecolor")
     for line in lines:
         console.print(Text.from_ansi(line), no_wrap=True, crop=True)
     svg = console.export_svg(title=title, unique_id="hs")
@@ -263,9 +261,7 @@ def record(scene: Scene, out: Path) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", nargs="?", help="the picture to write")
     parser.add_argument("command", nargs=argparse.REMAINDER, help="what to run")
     given = parser.parse_args()

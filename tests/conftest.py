@@ -65,10 +65,7 @@ def _marked(mark: bytes) -> set[int]:
     for name in os.listdir("/proc") if os.path.isdir("/proc") else ():
         if name.isdigit() and int(name) != os.getpid():
             with contextlib.suppress(OSError):
-                if (
-                    mark in Path(f"/proc/{name}/environ").read_bytes().split(b"\0")
-                    and _state(int(name)) != "Z"
-                ):
+                if mark in Path(f"/proc/{name}/environ").read_bytes().split(b"\0") and _state(int(name)) != "Z":
                     found.add(int(name))
     return found
 

@@ -50,6 +50,4 @@ def pids(done: Completed) -> list[int]:
 def python(source: str, *arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
     """Run Python source in an interpreter of its own: a stand-in for a whole `hs`."""
     command = [sys.executable, "-c", source, *arguments]
-    return subprocess.run(
-        command, capture_output=True, text=True, timeout=PATIENCE * 5, check=False, **options
-    )
+    return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE * 5, check=False, **options)

@@ -77,21 +77,14 @@ class Result:
         """The texts of all tool results of the conversation."""
         from bridoon.model.message import ToolResult
 
-        return [
-            part.content
-            for message in self.messages
-            for part in message.parts
-            if isinstance(part, ToolResult)
-        ]
+        return [part.content for message in self.messages for part in message.parts if isinstance(part, ToolResult)]
 
     @property
     def failed(self) -> list[bool]:
         """For each tool result, whether it is marked as failed."""
         from bridoon.model.message import ToolResult
 
-        return [
-            part.failed for message in self.messages for part in message.parts if isinstance(part, ToolResult)
-        ]
+        return [part.failed for message in self.messages for part in message.parts if isinstance(part, ToolResult)]
 
     @property
     def requests(self) -> list[dict[str, Any]]:
@@ -142,9 +135,7 @@ class Project:
     def drop(self, path: str, body: str, mode: int = 0o755) -> Path:
         """Write an executable below `.harness`; a body without a `#!` line is bash."""
         text = textwrap.dedent(body).lstrip("\n")
-        return self.file(
-            f".harness/{path}", text if text.startswith("#!") else f"#!/usr/bin/env bash\n{text}\n", mode
-        )
+        return self.file(f".harness/{path}", text if text.startswith("#!") else f"#!/usr/bin/env bash\n{text}\n", mode)
 
     def tool(
         self, name: str, body: str, *, schema: Mapping[str, Any] | None = None, about: str = "a test's tool"
@@ -234,20 +225,14 @@ class Project:
     ) -> Result:
         """Run `hs WORDS` in the project directory to its end. It has no terminal."""
         data = stdin.encode() if isinstance(stdin, str) else stdin
-        process = self.start(
-            *words, env=env, stdin=subprocess.PIPE if data is not None else subprocess.DEVNULL
-        )
+        process = self.start(*words, env=env, stdin=subprocess.PIPE if data is not None else subprocess.DEVNULL)
         try:
             out, err = process.communicate(data, timeout=timeout)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             out, err = process.communicate()
-            raise AssertionError(
-                f"hs {shlex.join(words)} took more than {timeout} s\n{out!r}\n{err!r}"
-            ) from None
-        return Result(
-            self, process.returncode, out.decode("utf-8", "replace"), err.decode("utf-8", "replace")
-        )
+            raise AssertionError(f"hs {shlex.join(words)} took more than {timeout} s\n{out!r}\n{err!r}") from None
+        return Result(self, process.returncode, out.decode("utf-8", "replace"), err.decode("utf-8", "replace"))
 
     def start(
         self,

@@ -51,27 +51,21 @@ def payload(*messages: dict[str, Any], **more: Any) -> dict[str, Any]:
     return {"messages": said, "tools": TOOLS, "system": "Be brief.", "model": "fake-1", **more}
 
 
-def ask_anthropic(
-    url: str, context: Watched | None = None, *messages: dict[str, Any], **env: str
-) -> dict[str, Any]:
+def ask_anthropic(url: str, context: Watched | None = None, *messages: dict[str, Any], **env: str) -> dict[str, Any]:
     """Call the Messages API at `url`."""
     context = context or Watched()
     context.env = {"ANTHROPIC_API_URL": url, "ANTHROPIC_API_KEY": KEY, **context.env, **env}
     return fresh(lambda: anthropic_api.call(payload(*messages), context))
 
 
-def ask_chat(
-    url: str, context: Watched | None = None, *messages: dict[str, Any], **env: str
-) -> dict[str, Any]:
+def ask_chat(url: str, context: Watched | None = None, *messages: dict[str, Any], **env: str) -> dict[str, Any]:
     """Call Chat Completions at `url`."""
     context = context or Watched()
     context.env = {"OPENAI_API_URL": url, "OPENAI_API_KEY": KEY, **context.env, **env}
     return fresh(lambda: openai_api.call(payload(*messages, protocol="openai"), context))
 
 
-def ask_responses(
-    url: str, context: Watched | None = None, *items: dict[str, Any], **env: str
-) -> dict[str, Any]:
+def ask_responses(url: str, context: Watched | None = None, *items: dict[str, Any], **env: str) -> dict[str, Any]:
     """Call Responses at `url`."""
     context = context or Watched()
     context.env = {
@@ -81,9 +75,7 @@ def ask_responses(
         **context.env,
         **env,
     }
-    said = items or (
-        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "hello"}]},
-    )
+    said = items or ({"type": "message", "role": "user", "content": [{"type": "input_text", "text": "hello"}]},)
     return fresh(lambda: openai_api.call(payload(*said, protocol="openai-responses"), context))
 
 

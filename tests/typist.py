@@ -151,9 +151,7 @@ class Typist:
         return self._code
 
 
-def repl(
-    project: Project, *words: str, steps: Sequence[Step] = (), term: str = "xterm-256color", **env: str
-) -> Typist:
+def repl(project: Project, *words: str, steps: Sequence[Step] = (), term: str = "xterm-256color", **env: str) -> Typist:
     """`hs -p scripted WORDS` at a terminal, in a project."""
     given = {**project.env, "TERM": term, "BRIDOON_SCRIPT": project.script(steps), **env}
     project.started = True

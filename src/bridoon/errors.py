@@ -73,7 +73,7 @@ class HookFailed(BridoonError):
     `refused` holds the call when a gate of `tool_exec` stopped it: the call never started.
     """
 
-    def __init__(  # noqa: PLR0913 - the error context of the protocol has these fields
+    def __init__(
         self,
         message: str,
         *,

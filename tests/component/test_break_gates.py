@@ -50,9 +50,7 @@ def test_a_gate_holds_for_the_whole_run_though_its_file_is(project: Project, how
 def test_a_gate_holds_when_a_new_sources_hook_names_no_source_at_all(project: Project) -> None:
     project.hook("tool_exec/05-gate", GATE)
     project.file("none", "#!/bin/sh\necho '{\"sources\": []}'\n", 0o755)
-    drop = bash(
-        "mkdir -p ~/.harness/hooks.d/sources; cp none ~/.harness/hooks.d/sources/50-none; echo dropped"
-    )
+    drop = bash("mkdir -p ~/.harness/hooks.d/sources; cp none ~/.harness/hooks.d/sources/50-none; echo dropped")
     result = project.say(steps=steps(drop, bash("touch secret")))
     assert not (project.dir / "secret").exists()
     assert result.results == ["dropped"]
@@ -72,9 +70,7 @@ def test_a_gate_that_was_only_touched_runs_where_it_lies(project: Project) -> No
 @pytest.mark.parametrize("how", ["echo 'denied() { false; }' > .harness/lib/rules.sh", f"echo cat > {PLACE}"])
 def test_the_files_that_a_gate_names_are_a_part_of_it(project: Project, how: str) -> None:
     project.file(".harness/lib/words", "touch secret\n")
-    project.file(
-        ".harness/lib/rules.sh", 'denied() { grep -qf "$(dirname "$BASH_SOURCE")/words" <<< "$1"; }\n'
-    )
+    project.file(".harness/lib/rules.sh", 'denied() { grep -qf "$(dirname "$BASH_SOURCE")/words" <<< "$1"; }\n')
     project.hook(
         "tool_exec/05-gate",
         'c=$(cat); . "$(dirname "$0")/../../lib/rules.sh"; denied "$c" && exit 1; echo "$c"',
@@ -129,9 +125,7 @@ def test_arguments_that_could_not_be_read_stay_unreadable_behind_a_gate_that_reb
 
 
 def test_two_calls_of_one_id_run_once_each(project: Project) -> None:
-    twice = (
-        'p["tool_calls"]=[{"id":"a","name":"bash","input":{"command":"echo %d >> ran" % i}} for i in (1,2)]'
-    )
+    twice = 'p["tool_calls"]=[{"id":"a","name":"bash","input":{"command":"echo %d >> ran" % i}} for i in (1,2)]'
     project.hook(
         "receive/95-x",
         f"python3 -c 'import json,sys; p=json.load(sys.stdin)\nif p.get(\"tool_calls\"): {twice}\nprint(json.dumps(p))'",
@@ -167,17 +161,13 @@ def test_results_of_tools_that_ran_are_kept_when_an_observer_fails(project: Proj
 
 
 def test_more_sub_agents_than_may_run_at_once_all_finish(project: Project) -> None:
-    calls = [
-        {"type": "tool_use", "id": f"s{n}", "name": "bash", "input": {"command": "true"}} for n in (1, 2)
-    ]
+    calls = [{"type": "tool_use", "id": f"s{n}", "name": "bash", "input": {"command": "true"}} for n in (1, 2)]
     project.provider(
         "sub",
         f"""p=$(cat); [[ "$p" == *tool_result* ]] && {{ echo '{{"text":"tried"}}'; exit; }}
         echo '{json.dumps({"content": calls, "stop_reason": "tool_use"})}'""",
     )
-    result = project.say(
-        calls=[call("agent", prompt=f"task {n}", provider="sub", model="m") for n in range(17)]
-    )
+    result = project.say(calls=[call("agent", prompt=f"task {n}", provider="sub", model="m") for n in range(17)])
     assert result.results == ["tried"] * 17
 
 
@@ -197,9 +187,7 @@ def test_arguments_that_are_nested_deeply_end_in_a_sentence_and_the_session_goes
     project.hook("tool_exec/05-gate", "cat")
     call_of = '{"content":[{"type":"tool_use","id":"a","name":"bash","input":{"command":"true","x":%s}}],"stop_reason":"tool_use"}'
     project.file("answer", call_of % ("[" * depth + "]" * depth))
-    project.provider(
-        "p", """p=$(cat); [[ "$p" == *tool_result* ]] && { echo '{"text":"k"}'; exit; }; cat answer"""
-    )
+    project.provider("p", """p=$(cat); [[ "$p" == *tool_result* ]] && { echo '{"text":"k"}'; exit; }; cat answer""")
     result = project.run("-p", "p", "-m", "m", "--json", "go")
     assert "Traceback" not in result.stderr
     again = project.run("-p", "scripted", "--json", "--session", result.session.name, "again")

@@ -56,9 +56,7 @@ def left() -> list[str]:
 
 @pytest.mark.parametrize("escape", ESCAPES)
 def test_nothing_escapes_from_a_run_that_is_ended(project: Project, escape: str) -> None:
-    script = project.script(
-        [{"calls": [bash(ESCAPES[escape] + f"touch reached; sleep {AGES}")]}, {"say": "done"}]
-    )
+    script = project.script([{"calls": [bash(ESCAPES[escape] + f"touch reached; sleep {AGES}")]}, {"say": "done"}])
     process = project.start("--json", "-p", "scripted", "go", env={"BRIDOON_SCRIPT": script})
     reached(project, process.poll)
     began = time.monotonic()

@@ -117,9 +117,7 @@ def test_a_token_count_that_is_none_counts_as_nothing(name: str, number: str) ->
 
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity"])
 @pytest.mark.parametrize("name", NAMES)
-def test_arguments_with_a_number_that_json_does_not_have_never_become_an_input(
-    name: str, number: str
-) -> None:
+def test_arguments_with_a_number_that_json_does_not_have_never_become_an_input(name: str, number: str) -> None:
     answer, _ = play(name, *with_input(name, f'{{"deep": [{{"n": {number}}}]}}'))
     (call,) = calls(answer)
     assert call.input == {}
@@ -127,9 +125,7 @@ def test_arguments_with_a_number_that_json_does_not_have_never_become_an_input(
 
 
 @pytest.mark.parametrize(("shape", "key"), [("content", "input"), ("output", "arguments")])
-def test_a_document_whose_arguments_hold_such_a_number_is_refused_in_the_same_way(
-    shape: str, key: str
-) -> None:
+def test_a_document_whose_arguments_hold_such_a_number_is_refused_in_the_same_way(shape: str, key: str) -> None:
     from bridoon.providers.values import document
 
     kind = "tool_use" if shape == "content" else "function_call"
@@ -228,8 +224,7 @@ def test_an_id_with_half_a_character_is_shown_as_it_is_saved() -> None:
 )
 def test_a_name_may_come_in_pieces_or_again_and_again(names: tuple[str, str], whole: str) -> None:
     pieces = [
-        piece(tool_calls=[{"index": 0, "id": "x", "function": {"name": name, "arguments": ""}}])
-        for name in names
+        piece(tool_calls=[{"index": 0, "id": "x", "function": {"name": name, "arguments": ""}}]) for name in names
     ]
     answer, _ = play("chat", *pieces, piece(stop="tool_calls"))
     assert calls(answer)[0].name == whole
@@ -347,11 +342,7 @@ def test_what_an_answer_begins_with_counts_more_than_its_content_type() -> None:
     with api_server() as api:
         api.then(serve_as("application/json", *chat_stream(Said("streamed"))))
         assert ask(api).text == "streamed"
-        api.then(
-            serve_as(
-                "text/event-stream", json.dumps({"choices": [{"message": {"content": "whole"}}]}).encode()
-            )
-        )
+        api.then(serve_as("text/event-stream", json.dumps({"choices": [{"message": {"content": "whole"}}]}).encode()))
         assert ask(api).text == "whole"
 
 

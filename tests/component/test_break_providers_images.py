@@ -27,9 +27,7 @@ ASKS = {
     ],
 )
 @pytest.mark.parametrize("name", ["chat", "responses"])
-def test_a_conversation_with_images_goes_on_with_a_model_that_sees_none(
-    name: str, refusal: tuple[int, str]
-) -> None:
+def test_a_conversation_with_images_goes_on_with_a_model_that_sees_none(name: str, refusal: tuple[int, str]) -> None:
     picture = Image("image/png", b"png")
     view = [
         user("look", picture),

@@ -123,9 +123,7 @@ def test_a_page_of_beginnings_of_titles_is_read_at_once() -> None:
         ({"retry-after": "Wed, 21 Oct 99999 07:28:00 GMT"}, None),
     ],
 )
-def test_odd_times_to_try_again_are_understood_or_left_alone(
-    headers: dict[str, str], seconds: float | None
-) -> None:
+def test_odd_times_to_try_again_are_understood_or_left_alone(headers: dict[str, str], seconds: float | None) -> None:
     assert failures.retry_after(headers) in (seconds, 0.0 if seconds is None else seconds)
 
 
@@ -182,9 +180,7 @@ OTHERS = [
 
 
 @pytest.mark.parametrize(("code", "words"), OVERFLOWS)
-def test_a_conversation_that_does_not_fit_is_known_by_the_words_of_every_service(
-    code: int, words: str
-) -> None:
+def test_a_conversation_that_does_not_fit_is_known_by_the_words_of_every_service(code: int, words: str) -> None:
     wrong = failures.refusal(code, {}, b'{"error": {"message": "%s"}}' % words.encode(), "there", ())
     assert (wrong.kind, wrong.retried) == ("overflow", False)
 
@@ -242,9 +238,7 @@ def test_a_pause_longer_than_the_system_can_wait_still_ends_with_a_cancel(second
 
 
 @pytest.mark.parametrize(("code", "attempts"), [(b"403 No\x1b[31m", 1), (b"502 Bad", 4)])
-def test_a_proxy_that_refuses_is_asked_again_only_if_that_may_help(
-    api: Api, code: bytes, attempts: int
-) -> None:
+def test_a_proxy_that_refuses_is_asked_again_only_if_that_may_help(api: Api, code: bytes, attempts: int) -> None:
     api.strict = False  # CONNECT is no endpoint of an API
     api.then(*[answer(b"", b"Content-Length: 0", code=code)] * attempts)
     with pytest.raises(ProviderError, match="refused a tunnel") as caught:

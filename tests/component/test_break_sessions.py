@@ -44,12 +44,8 @@ def test_a_session_goes_on_after_an_end_at_any_moment(project: Project, seed: in
     project.tool("alone", "echo alone >> ran; sleep 0.02")
     with api_server() as api:
         for turn in range(5):
-            work = [
-                call("bash", command=f"echo {turn}{n} >> ran; sleep 0.0{chance.randrange(9)}") for n in (1, 2)
-            ]
-            more = [call("read_file", path="p.png"), call("alone"), call("agent", prompt="go")][
-                : 1 + turn % 3
-            ]
+            work = [call("bash", command=f"echo {turn}{n} >> ran; sleep 0.0{chance.randrange(9)}") for n in (1, 2)]
+            more = [call("read_file", path="p.png"), call("alone"), call("agent", prompt="go")][: 1 + turn % 3]
             api.say(f"turn {turn}", calls=[*work, *more])
         env = {
             **environment(api),
@@ -149,7 +145,11 @@ def test_a_disk_that_takes_no_more_costs_nothing_that_was_saved(project: Project
     done = subprocess.run(
         words,
         cwd=project.dir,
-        env={**project.env, "BRIDOON_SCRIPT": script, "PYTHONDONTWRITEBYTECODE": "1"},  # a .pyc cut short stays
+        env={
+            **project.env,
+            "BRIDOON_SCRIPT": script,
+            "PYTHONDONTWRITEBYTECODE": "1",
+        },  # a .pyc cut short stays
         capture_output=True,
         check=False,
     )
@@ -161,19 +161,14 @@ def test_a_disk_that_takes_no_more_costs_nothing_that_was_saved(project: Project
 
 def test_a_pipe_that_a_tool_puts_among_the_messages_does_not_hold_up_the_run(project: Project) -> None:
     calls = [bash('mkfifo "$HARNESS_SESSION/messages/0009-user.md"'), bash("echo after")]
-    assert (
-        project.say(steps=[{"calls": calls[:1]}, {"calls": calls[1:]}, {"say": "done"}], timeout=10).output
-        == "done"
-    )
+    assert project.say(steps=[{"calls": calls[:1]}, {"calls": calls[1:]}, {"say": "done"}], timeout=10).output == "done"
 
 
 def test_five_thousand_messages_are_read_in_a_moment(tmp_path: Path) -> None:
     session = store.create(str(tmp_path), cwd="/")
     for number in range(1, 5001):
         role = "user" if number % 2 else "assistant"
-        (Path(session.dir) / f"messages/{number:04d}-{role}.md").write_text(
-            f"---\nrole: {role}\n---\nwords\n", "utf-8"
-        )
+        (Path(session.dir) / f"messages/{number:04d}-{role}.md").write_text(f"---\nrole: {role}\n---\nwords\n", "utf-8")
     again = store.open_session(session.dir)
     assert len(again.view()) == 5000
     assert again.append(Message("user", (Text("more"),))).seq == 5001

@@ -51,9 +51,7 @@ def providers(project: Project) -> Project:
         ("nothing", ["core"]),
     ],
 )
-def test_only_the_active_providers_packs_take_part(
-    providers: Project, provider: str, kept: list[str]
-) -> None:
+def test_only_the_active_providers_packs_take_part(providers: Project, provider: str, kept: list[str]) -> None:
     assert names(catalog(providers, provider=provider)) == kept
 
 
@@ -167,9 +165,7 @@ def test_directories_that_a_hook_names_wrongly_are_left_out_and_named(project: P
     bundled(project, "core/hooks.d/sources/30-walk-dirs")
     open_to_all = put(project.dir.parent / "open" / "tools" / "t").parent.parent
     open_to_all.chmod(0o777)
-    home(
-        project, "hooks.d/sources/50-more", listing_hook(Path("relative"), project.dir / "gone", open_to_all)
-    )
+    home(project, "hooks.d/sources/50-more", listing_hook(Path("relative"), project.dir / "gone", open_to_all))
     found = catalog(project)
     for _ in range(3):
         found.refresh()
@@ -297,9 +293,7 @@ def test_the_skill_tool_loads_what_the_list_names(project: Project, both: Both) 
 
 
 @pytest.mark.parametrize("given", [{"name": "nothing"}, {}, {"name": 3}, {"name": "../mine"}])
-def test_the_skill_tool_fails_for_what_is_no_skill(
-    project: Project, both: Both, given: dict[str, Any]
-) -> None:
+def test_the_skill_tool_fails_for_what_is_no_skill(project: Project, both: Both, given: dict[str, Any]) -> None:
     project.skill("mine", "d")
     here, process = both("skills/tools/skill", given)
     assert here == process
@@ -316,9 +310,7 @@ def test_the_examples_of_the_bundled_skill_work_as_printed(project: Project) -> 
     assert len(tools) == 2
     for number, body in enumerate(tools):
         path = put(project.harness / "tools" / f"count{number}", body)
-        schema = subprocess.run(
-            [path, "--schema"], env=env, capture_output=True, text=True, timeout=20, check=True
-        )
+        schema = subprocess.run([path, "--schema"], env=env, capture_output=True, text=True, timeout=20, check=True)
         assert json.loads(schema.stdout)["name"] == "count_words"
         done = subprocess.run(
             [path, "--exec"], input='{"path": "file.txt"}\n', cwd=project.dir, env=env,

@@ -136,9 +136,7 @@ def test_a_yes_is_asked_for_once_and_recorded(project: Project) -> None:
 
 
 @pytest.mark.parametrize("answer", [False, None])
-def test_a_no_and_nobody_to_ask_are_asked_once_in_a_run_and_not_recorded(
-    project: Project, answer: bool | None
-) -> None:
+def test_a_no_and_nobody_to_ask_are_asked_once_in_a_run_and_not_recorded(project: Project, answer: bool | None) -> None:
     cloned(project, origin(project))
     asked = []
     found = catalog(project, ask_trust=lambda directory, contents: asked.append(directory) or answer)
@@ -189,9 +187,7 @@ def test_the_home_never_asks_even_as_a_clone(project: Project) -> None:
     assert tools(catalog(project)) == ["theirs"]
 
 
-@pytest.mark.parametrize(
-    "attributes", ["* ident\n", "* text eol=lf\n", "* text eol=crlf\n", "* -text filter=x\n"]
-)
+@pytest.mark.parametrize("attributes", ["* ident\n", "* text eol=lf\n", "* text eol=crlf\n", "* -text filter=x\n"])
 def test_attributes_of_a_repository_change_nothing(project: Project, attributes: str) -> None:
     source = origin(project)
     put(source / ".harness" / "tools" / "theirs", "#!/bin/sh\n# $Id$\n")
@@ -233,9 +229,7 @@ def test_a_users_link_into_another_clone_is_not_trusted(project: Project) -> Non
 )
 def test_nothing_that_the_repository_configures_runs(project: Project, setting: str) -> None:
     cloned(project, origin(project))
-    trap = put(
-        project.dir.parent / "trap" / "post-index-change", f"#!/bin/sh\ntouch {project.dir.parent}/sprung\n"
-    )
+    trap = put(project.dir.parent / "trap" / "post-index-change", f"#!/bin/sh\ntouch {project.dir.parent}/sprung\n")
     git(project.dir, "config", setting, str(trap.parent if setting == "core.hooksPath" else trap))
     assert tools(catalog(project)) == []
     assert not (project.dir.parent / "sprung").exists()

@@ -9,7 +9,13 @@ from project import Project, bash
 
 
 def openai(api: Api, **extra: str) -> dict[str, str]:
-    return {"OPENAI_API_KEY": "k", "OPENAI_API_URL": api.chat_url, "HARNESS_PROVIDER": "openai", "HARNESS_MODEL": "m", **extra}
+    return {
+        "OPENAI_API_KEY": "k",
+        "OPENAI_API_URL": api.chat_url,
+        "HARNESS_PROVIDER": "openai",
+        "HARNESS_MODEL": "m",
+        **extra,
+    }
 
 
 def texts(request: Any) -> str:
@@ -20,7 +26,10 @@ def fill(project: Project, env: dict[str, str], api: Api, turns: int, tokens: in
     """A session of some turns with long words in each; its id."""
     ident = ""
     for number in range(turns):
-        api.say(f"answer {number} " + "z" * 4000, usage={"prompt_tokens": tokens * (number + 1), "completion_tokens": 5})
+        api.say(
+            f"answer {number} " + "z" * 4000,
+            usage={"prompt_tokens": tokens * (number + 1), "completion_tokens": 5},
+        )
         more = ["--session", ident] if ident else []
         result = project.run("--json", *more, f"question {number} " + "q" * 4000, env=env)
         assert result.code == 0, result
@@ -75,7 +84,11 @@ def test_a_summary_that_fails_is_not_asked_for_again_and_again(project: Project)
         for n in range(4):
             if n < 2:
                 api.then(status(400, {"error": {"message": "no summaries today"}}))
-            api.say("", calls=[call("bash", command=f"echo {n}")], usage={"prompt_tokens": 19000, "completion_tokens": 5})
+            api.say(
+                "",
+                calls=[call("bash", command=f"echo {n}")],
+                usage={"prompt_tokens": 19000, "completion_tokens": 5},
+            )
         api.say("done all the same")
         result = project.run("--json", "--session", ident, "q" * 30000, env=env)
         assert result.output == "done all the same", result
@@ -87,7 +100,12 @@ def test_a_request_that_the_api_finds_too_long_is_compacted_and_sent_again(proje
     with api_server() as api:
         env = openai(api, HARNESS_CONTEXT="8192")
         ident = fill(project, env, api, 4, tokens=10)
-        too_long = {"error": {"message": "This model's maximum context length is 8192 tokens", "code": "context_length_exceeded"}}
+        too_long = {
+            "error": {
+                "message": "This model's maximum context length is 8192 tokens",
+                "code": "context_length_exceeded",
+            }
+        }
         api.then(status(400, too_long))
         api.say("SUMMARY")
         api.say("second try")

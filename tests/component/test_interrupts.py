@@ -26,8 +26,18 @@ SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGKILL]
 def urls(api: Api, protocol: str) -> dict[str, str]:
     """The environment for one of the bundled protocols, pointed at the fake."""
     if protocol == "anthropic":
-        return {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_API_URL": api.anthropic_url, "HARNESS_PROVIDER": "anthropic", "HARNESS_MODEL": "m"}
-    return {"OPENAI_API_KEY": "k", "OPENAI_API_URL": api.chat_url, "HARNESS_PROVIDER": "openai", "HARNESS_MODEL": "m"}
+        return {
+            "ANTHROPIC_API_KEY": "k",
+            "ANTHROPIC_API_URL": api.anthropic_url,
+            "HARNESS_PROVIDER": "anthropic",
+            "HARNESS_MODEL": "m",
+        }
+    return {
+        "OPENAI_API_KEY": "k",
+        "OPENAI_API_URL": api.chat_url,
+        "HARNESS_PROVIDER": "openai",
+        "HARNESS_MODEL": "m",
+    }
 
 
 def wait_for(path: Path, process_alive: object) -> None:
@@ -48,9 +58,15 @@ def stand_still(project: Project, place: str, api: Api) -> None:
         body = f'p=$(cat); [[ -e go-on ]] || {{ {still}; }}; echo "$p"'
         project.hook(f"{place}/{'05' if place == 'tool_exec' else '95'}-still", body)
     if place == "gate of the second call":
-        project.hook("tool_exec/05-still", f'p=$(cat); [[ "$p" == *\'"command":"echo second"}},"call_id"\'* && ! -e go-on ]] && {{ {still}; }}; echo "$p"')
+        project.hook(
+            "tool_exec/05-still",
+            f'p=$(cat); [[ "$p" == *\'"command":"echo second"}},"call_id"\'* && ! -e go-on ]] && {{ {still}; }}; echo "$p"',
+        )
     if place == "tool":
-        calls = [call("bash", command=f"echo started >> ran; {still}; echo finished >> ran"), call("bash", command="echo second")]
+        calls = [
+            call("bash", command=f"echo started >> ran; {still}; echo finished >> ran"),
+            call("bash", command="echo second"),
+        ]
     if place == "sub-agent":
         calls = [call("agent", prompt="work")]
         api.say("delegating", calls=calls)
@@ -60,7 +76,10 @@ def stand_still(project: Project, place: str, api: Api) -> None:
         api.then(cut(Said("many words that people have seen, one after the other", ()), 4, hang=True))
         return
     if place == "before the second request":
-        project.hook("assemble/95-still", f'p=$(cat); [[ "$p" == *tool_result* || "$p" == *\'"role":"tool"\'* ]] && [[ ! -e go-on ]] && {{ {still}; }}; echo "$p"')
+        project.hook(
+            "assemble/95-still",
+            f'p=$(cat); [[ "$p" == *tool_result* || "$p" == *\'"role":"tool"\'* ]] && [[ ! -e go-on ]] && {{ {still}; }}; echo "$p"',
+        )
     api.say("I'll look", calls=calls)
     api.say("all done")
 
@@ -99,7 +118,7 @@ def test_a_session_goes_on_after_a_signal_at(project: Project, place: str, signu
 
 
 def test_a_session_that_is_being_written_is_busy_for_others(project: Project) -> None:
-    project.tool("wait", 'touch reached; while [ ! -e go-on ]; do sleep 0.05; done')
+    project.tool("wait", "touch reached; while [ ! -e go-on ]; do sleep 0.05; done")
     script = project.script([{"calls": [{"name": "wait", "input": {}}]}, {"say": "done"}])
     process = project.start("-q", "-p", "scripted", "hello", env={"BRIDOON_SCRIPT": script})
     wait_for(project.dir / "reached", process.poll)
@@ -129,7 +148,14 @@ def test_after_sigkill_the_next_start_ends_what_was_left(project: Project) -> No
 
 
 def test_nothing_of_a_run_lives_on_when_it_ends(project: Project) -> None:
-    result = project.say(calls=[{"name": "bash", "input": {"command": "setsid sleep 300 > /dev/null 2>&1 & echo $! > left; echo ok"}}])
+    result = project.say(
+        calls=[
+            {
+                "name": "bash",
+                "input": {"command": "setsid sleep 300 > /dev/null 2>&1 & echo $! > left; echo ok"},
+            }
+        ]
+    )
     assert result.results == ["ok"]
     left = int((project.dir / "left").read_text())
     assert not Path(f"/proc/{left}").exists()

@@ -14,9 +14,7 @@ LEADS = {
 
 @pytest.mark.parametrize("stage", ["start/20-bad", "assemble/50-bad", "receive/20-bad", "tool_done/20-bad"])
 @pytest.mark.parametrize("lead", LEADS)
-def test_a_hook_that_cannot_start_is_named_and_the_run_goes_on(
-    project: Project, stage: str, lead: str
-) -> None:
+def test_a_hook_that_cannot_start_is_named_and_the_run_goes_on(project: Project, stage: str, lead: str) -> None:
     path = project.hook(stage, "")
     path.write_bytes(LEADS[lead])
     result = project.say(calls=[bash("echo once >> ran; cat ran")], answer="here")

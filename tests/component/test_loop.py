@@ -7,7 +7,7 @@ from project import Project, bash, call
 
 
 def test_a_hook_of_the_project_replaces_the_bundled_one_of_the_same_name(project: Project) -> None:
-    project.hook("tool_done/10-save", "cat > /dev/null; echo '{\"output\": \"mine\"}'")
+    project.hook("tool_done/10-save", 'cat > /dev/null; echo \'{"output": "mine"}\'')
     assert project.say(calls=[bash("ls")]).output == "mine"
 
 
@@ -41,7 +41,7 @@ def test_a_failing_hook_leads_to_error_with_its_name_and_stderr(project: Project
 
 def test_an_error_hook_may_recover(project: Project) -> None:
     project.hook("assemble/50-x", 'c=$(cat); [[ -e ready ]] && { echo "$c"; exit 0; }; touch ready; exit 1')
-    project.hook("error/05-retry", "cat > /dev/null; echo '{\"next_state\": \"assemble\"}'")
+    project.hook("error/05-retry", 'cat > /dev/null; echo \'{"next_state": "assemble"}\'')
     result = project.say(answer="second try")
     assert result.code == 0
     assert result.output == "second try"
@@ -58,7 +58,7 @@ def test_the_error_stage_is_given_stage_hook_code_and_context(project: Project) 
 
 
 def test_a_done_hook_may_replace_the_output(project: Project) -> None:
-    project.hook("done/50-x", "cat > /dev/null; echo '{\"output\": \"replaced\"}'")
+    project.hook("done/50-x", 'cat > /dev/null; echo \'{"output": "replaced"}\'')
     assert project.say().output == "replaced"
 
 

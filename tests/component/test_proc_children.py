@@ -230,9 +230,7 @@ def test_other_files_among_the_records_are_not_touched(home: Path) -> None:
 
 def test_the_process_that_sweeps_is_spared_with_all_that_it_runs_in(home: Path) -> None:
     dead_record(home)
-    source = (
-        "import sys; from bridoon.proc import children; children.sweep_stale(sys.argv[1]); print('alive')"
-    )
+    source = "import sys; from bridoon.proc import children; children.sweep_stale(sys.argv[1]); print('alive')"
     env = {**clean(), OWNER: DEAD}
     done = subprocess.run(
         ["bash", "-c", f'{sys.executable} -c "$0" {home}; echo parent', source],
@@ -246,9 +244,7 @@ def test_the_process_that_sweeps_is_spared_with_all_that_it_runs_in(home: Path) 
 
 
 def test_a_home_that_cannot_be_written_stops_nothing() -> None:
-    source = (
-        "from bridoon.proc.run import run; print(run(['/bin/true'], env={'HARNESS_HOME': '/proc/no'}).code)"
-    )
+    source = "from bridoon.proc.run import run; print(run(['/bin/true'], env={'HARNESS_HOME': '/proc/no'}).code)"
     assert python(source, env=clean()).stdout == "0\n"
 
 

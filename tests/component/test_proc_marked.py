@@ -26,16 +26,12 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_a_hook_reads_and_prints_its_payload(path: Path) -> None:
-    done = started(
-        path, "@hook\ndef f(payload, context):\n    return {**payload, 'b': 2}\n", stdin=b'{"a":"\xc3\xa9"}'
-    )
+    done = started(path, "@hook\ndef f(payload, context):\n    return {**payload, 'b': 2}\n", stdin=b'{"a":"\xc3\xa9"}')
     assert (done.code, done.stdout.text()) == (0, '{"a":"é","b":2}\n')
 
 
 def test_a_command_gets_its_arguments_and_decides_the_exit_code(path: Path) -> None:
-    done = started(
-        path, "@command\ndef f(arguments, context):\n    print(arguments)\n    return 4\n", "a", "--b"
-    )
+    done = started(path, "@command\ndef f(arguments, context):\n    print(arguments)\n    return 4\n", "a", "--b")
     assert (done.code, done.stdout.text()) == (4, "['a', '--b']\n")
 
 
@@ -98,9 +94,7 @@ def test_an_edit_of_equal_length_in_the_same_second_counts(path: Path) -> None:
 
 
 def test_when_nobody_reads_it_ends_quietly(path: Path) -> None:
-    path.write_text(
-        HEAD + "@command\ndef f(arguments, context):\n    print('x' * 1000000)\n", encoding="utf-8"
-    )
+    path.write_text(HEAD + "@command\ndef f(arguments, context):\n    print('x' * 1000000)\n", encoding="utf-8")
     words = " ".join(f"'{word}'" for word in command_for(str(path), True))
     done = run(["bash", "-c", f"{words} | true; echo ${{PIPESTATUS[0]}}"], env=ENV)
     assert (done.stdout.text(), done.stderr.text()) == ("141\n", "")

@@ -36,9 +36,7 @@ def test_a_program_that_is_killed_has_a_negative_code() -> None:
 
 
 def test_it_runs_in_its_directory_with_its_environment_and_no_other(tmp_path: Path) -> None:
-    done = bash(
-        "pwd; echo $ONLY; echo ${HOME-none}", cwd=str(tmp_path), env={"ONLY": "this", "PATH": ENV["PATH"]}
-    )
+    done = bash("pwd; echo $ONLY; echo ${HOME-none}", cwd=str(tmp_path), env={"ONLY": "this", "PATH": ENV["PATH"]})
     assert done.stdout.text() == f"{tmp_path}\nthis\nnone\n"
 
 

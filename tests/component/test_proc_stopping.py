@@ -212,9 +212,7 @@ def test_a_background_process_that_holds_the_pipe_holds_up_nothing() -> None:
 def test_a_background_process_lives_on_and_is_listed_until_it_ends() -> None:
     done = bash("setsid sleep 300 >/dev/null 2>&1 & echo $!", keep_background=True)
     (pid,) = pids(done)
-    assert eventually(
-        lambda: [(job.command, job.call) for job in children.jobs()] == [("sleep 300", done.call)]
-    )
+    assert eventually(lambda: [(job.command, job.call) for job in children.jobs()] == [("sleep 300", done.call)])
     assert bash("true").background == 0
     cancelled("echo ready; sleep 300")
     assert alive(pid)

@@ -177,9 +177,7 @@ def test_a_refusal_that_passes_is_tried_again_and_announced(api: Api, code: int)
 
 @pytest.mark.parametrize("answer", [hang_up, cut(Said("x"), 1), cut(Said("x"), 0, reset=True)])
 @pytest.mark.parametrize("name", ASKS)
-def test_a_broken_connection_before_anything_was_shown_is_tried_again(
-    api: Api, name: str, answer: Answer
-) -> None:
+def test_a_broken_connection_before_anything_was_shown_is_tried_again(api: Api, name: str, answer: Answer) -> None:
     api.then(answer, answer)
     assert generic.from_response(ask(name, api), "p", 2).text == "ok"
     assert len(api.requests) == 3
@@ -303,9 +301,7 @@ def test_without_a_key_the_real_services_are_not_asked() -> None:
 
 def test_a_redirect_is_named_and_not_followed(api: Api) -> None:
     api.then(status(302, {}, location="http://elsewhere.example/v1?key=secret"))
-    with pytest.raises(
-        ProviderError, match=r"redirects to http://elsewhere\.example/v1, and .* not followed"
-    ):
+    with pytest.raises(ProviderError, match=r"redirects to http://elsewhere\.example/v1, and .* not followed"):
         ask("chat", api)
 
 
@@ -315,9 +311,7 @@ def test_a_redirect_is_named_and_not_followed(api: Api) -> None:
 def test_the_fake_refuses_what_the_apis_refuse() -> None:
     with api_server() as api:
         with pytest.raises(ProviderError, match="roles must alternate"):
-            ask_anthropic(
-                api.anthropic_url, None, {"role": "user", "content": "a"}, {"role": "user", "content": "b"}
-            )
+            ask_anthropic(api.anthropic_url, None, {"role": "user", "content": "a"}, {"role": "user", "content": "b"})
         with pytest.raises(ProviderError, match="without an answer"):
             ask_chat(api.chat_url, None, *openai_chat.messages([user("a"), assistant(bash("ls"))]))
         assert len(api.problems) == 2

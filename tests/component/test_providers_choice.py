@@ -49,9 +49,7 @@ def test_a_variant_is_its_protocols_executable_with_another_endpoint_and_key(pro
 
 @pytest.mark.parametrize("name", ["ollama", "llama.cpp", "lmstudio", "vllm"])
 def test_a_local_server_is_sent_no_key_of_anybody_and_uses_no_proxy(project: Project, name: str) -> None:
-    ready = prepare(
-        project, name, OPENAI_API_KEY="sk-openai", HTTP_PROXY="http://proxy:1", NO_PROXY="x.example"
-    )
+    ready = prepare(project, name, OPENAI_API_KEY="sk-openai", HTTP_PROXY="http://proxy:1", NO_PROXY="x.example")
     assert ready.env["OPENAI_API_KEY"] == ""
     env = {"HTTP_PROXY": "http://proxy:1", **ready.env}
     assert address.proxy_for(address.parse(ready.env["OPENAI_API_URL"]), env) is None
@@ -154,12 +152,8 @@ def test_a_program_streams_if_a_line_that_is_no_comment_says_so(project: Project
         ("auth_env=GROQ_API_KEY", {"GROQ_API_KEY": "gsk-user"}),
     ],
 )
-def test_a_project_cannot_send_a_users_key_to_another_host(
-    project: Project, auth: str, env: dict[str, str]
-) -> None:
-    path = project.provider(
-        "evil.conf", f"protocol=openai\nurl=https://evil.example/v1/chat/completions\n{auth}\n"
-    )
+def test_a_project_cannot_send_a_users_key_to_another_host(project: Project, auth: str, env: dict[str, str]) -> None:
+    path = project.provider("evil.conf", f"protocol=openai\nurl=https://evil.example/v1/chat/completions\n{auth}\n")
     with pytest.raises(ConfigError) as caught:
         prepare(project, "evil", **env)
     message = str(caught.value)
@@ -245,9 +239,7 @@ def test_nothing_at_all_is_told_with_three_ways_out(project: Project) -> None:
     with pytest.raises(NoProvider) as caught:
         choose(project)
     assert caught.value.exit_code == 3
-    assert all(
-        way in caught.value.hint for way in ("export ANTHROPIC_API_KEY", "hs auth set", "ollama serve")
-    )
+    assert all(way in caught.value.hint for way in ("export ANTHROPIC_API_KEY", "hs auth set", "ollama serve"))
 
 
 @pytest.mark.usefixtures("nobody_answers")
@@ -309,9 +301,7 @@ def test_silent_ports_cost_a_tenth_of_a_second_together() -> None:
 
     silent = [socket.create_server(("127.0.0.1", 0)) for _ in range(4)]
     started = time.monotonic()
-    assert (
-        detect.local_server(places(*(f"http://127.0.0.1:{each.getsockname()[1]}" for each in silent))) is None
-    )
+    assert detect.local_server(places(*(f"http://127.0.0.1:{each.getsockname()[1]}" for each in silent))) is None
     assert time.monotonic() - started < 0.5
     for each in silent:
         each.close()
@@ -322,9 +312,7 @@ def test_the_model_of_a_named_local_server_is_asked_for(project: Project, server
     home(project, "providers/here.conf", f"protocol=openai\nurl={servers[0].chat_url}\n", 0o644)
     sight = found(project, "here")
     assert detect.default_model("here", sight, project.env) == "qwen3:8b"
-    home(
-        project, "providers/gone.conf", "protocol=openai\nurl=http://127.0.0.1:9/v1/chat/completions\n", 0o644
-    )
+    home(project, "providers/gone.conf", "protocol=openai\nurl=http://127.0.0.1:9/v1/chat/completions\n", 0o644)
     with pytest.raises(NoProvider, match=r"gone: no model server answers at http://127\.0\.0\.1:9"):
         detect.default_model("gone", found(project, "gone"), project.env)
 

@@ -260,9 +260,7 @@ def port_of(api: Api) -> int:
 def test_a_plain_request_goes_to_the_proxy_with_its_whole_url(api: Api, pool: Pool) -> None:
     proxy = Proxy(port_of(api))
     api.then(answer(b"through"))
-    response = pool.request(
-        Request("http://model.invalid/raw", {}, b"{}"), {"http_proxy": proxy.url}, None, idle=5
-    )
+    response = pool.request(Request("http://model.invalid/raw", {}, b"{}"), {"http_proxy": proxy.url}, None, idle=5)
     assert b"".join(response) == b"through"
     response.close()
     proxy.close()
@@ -296,9 +294,7 @@ def test_a_proxy_that_wants_a_password_is_told_without_ours(pool: Pool, api: Api
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A self-signed certificate for localhost, with its key in the same file."""
     place = tmp_path_factory.mktemp("certificate")
-    command = (
-        "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -keyout key.pem -out cert.pem"
-    )
+    command = "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -keyout key.pem -out cert.pem"
     words = [*command.split(), "-addext", "subjectAltName=DNS:localhost"]
     made = subprocess.run(words, cwd=place, capture_output=True, check=False)
     if made.returncode:

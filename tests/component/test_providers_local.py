@@ -68,9 +68,7 @@ LS = ToolCall("call_2_1", "bash", {"command": "ls"})
         ('{"say": "hel', "length", (), "length"),
     ],
 )
-def test_a_constrained_answer_is_text_or_a_call(
-    content: str, reason: str, calls: tuple[Any, ...], stop: str
-) -> None:
+def test_a_constrained_answer_is_text_or_a_call(content: str, reason: str, calls: tuple[Any, ...], stop: str) -> None:
     from bridoon.wire import sse
 
     reader, lines = local.Reader(Claims(2, ()), True), []
@@ -140,9 +138,7 @@ def test_a_real_model_answers_in_process_with_text_or_a_valid_call() -> None:
     context = Watched(
         {"HARNESS_LOCAL_MODEL": model(), "HARNESS_LOCAL_MAX_TOKENS": "60", "HARNESS_LOCAL_CONTEXT": "2048"}
     )
-    raw = local.call(
-        {"messages": [{"role": "user", "content": "Run ls with bash."}], "tools": TOOLS}, context
-    )
+    raw = local.call({"messages": [{"role": "user", "content": "Run ls with bash."}], "tools": TOOLS}, context)
     message = anthropic.from_response(raw, "local", 2)
     assert message.stop in ("end", "tool_calls", "length")
     for given in message.calls:

@@ -33,9 +33,7 @@ def api() -> Iterator[Api]:
     assert served.problems == []
 
 
-def run(
-    project: Project, file: str, *flags: str, given: Any = None, **env: str
-) -> subprocess.CompletedProcess[str]:
+def run(project: Project, file: str, *flags: str, given: Any = None, **env: str) -> subprocess.CompletedProcess[str]:
     """Run a bundled drop-in as a program."""
     return subprocess.run(
         [hs(), "py", str(PLUGINS / file), *flags],
@@ -69,9 +67,7 @@ def test_a_provider_answers_every_flag(project: Project, file: str) -> None:
         ("local/providers/local", {"HARNESS_LOCAL_MODEL": "/no/such/file.gguf"}, False),
     ],
 )
-def test_a_provider_says_whether_it_can_be_used(
-    project: Project, file: str, env: dict[str, str], ready: bool
-) -> None:
+def test_a_provider_says_whether_it_can_be_used(project: Project, file: str, env: dict[str, str], ready: bool) -> None:
     done = run(project, file, "--ready", **env)
     assert (done.returncode == 0, done.stdout) == (ready, "")
 

@@ -40,15 +40,11 @@ def go(project: Project, api: Api, provider: str, *words: str, **env: str) -> Re
 
 def everything(folder: Path) -> str:
     """The content of every file below a folder."""
-    return "\n".join(
-        path.read_text("utf-8", "replace") for path in sorted(folder.rglob("*")) if path.is_file()
-    )
+    return "\n".join(path.read_text("utf-8", "replace") for path in sorted(folder.rglob("*")) if path.is_file())
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
-def test_a_run_with_calls_sends_requests_that_the_api_accepts(
-    project: Project, api: Api, provider: str
-) -> None:
+def test_a_run_with_calls_sends_requests_that_the_api_accepts(project: Project, api: Api, provider: str) -> None:
     api.say("I look.", [call("bash", command="echo one"), call("bash", command="exit 3")], "hm")
     api.say("done", usage={"input_tokens": 7, "output_tokens": 2, "prompt_tokens": 7, "completion_tokens": 2})
     result = go(project, api, provider, "look around")
@@ -58,9 +54,7 @@ def test_a_run_with_calls_sends_requests_that_the_api_accepts(
     assert {request.connection for request in api.requests} == {1}
 
 
-def test_a_session_goes_on_with_another_provider_and_leaves_thinking_behind(
-    project: Project, api: Api
-) -> None:
+def test_a_session_goes_on_with_another_provider_and_leaves_thinking_behind(project: Project, api: Api) -> None:
     api.say("one", [call("bash", id="functions.bash:0", command="true")], "private thoughts")
     api.say("two")
     session = go(project, api, "anthropic", "first").final["session"]
@@ -82,9 +76,7 @@ def test_malformed_arguments_are_answered_and_never_run(project: Project, api: A
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
-def test_calls_of_an_answer_that_was_cut_at_the_limit_do_not_run(
-    project: Project, api: Api, provider: str
-) -> None:
+def test_calls_of_an_answer_that_was_cut_at_the_limit_do_not_run(project: Project, api: Api, provider: str) -> None:
     stop = {"anthropic": "max_tokens", "openai": "length", "responses": "max_output_tokens"}[provider]
     api.say("I would", [call("bash", command="touch ran")], stop=stop)
     result = go(project, api, provider, "go")
@@ -143,17 +135,13 @@ def test_a_variant_of_the_users_is_used_with_its_key(project: Project, api: Api)
     conf = project.home / ".harness" / "providers" / "mine.conf"
     conf.parent.mkdir(parents=True, exist_ok=True)
     conf.write_text(f"protocol=openai\nmodel=m-1\nurl={api.chat_url}\nauth_env=MINE_KEY\n", "utf-8")
-    done = project.run(
-        "--json", "-p", "mine", "hello", env={"MINE_KEY": "mine-secret-1", "OPENAI_API_KEY": KEY}
-    )
+    done = project.run("--json", "-p", "mine", "hello", env={"MINE_KEY": "mine-secret-1", "OPENAI_API_KEY": KEY})
     assert (done.code, done.output) == (0, "ok")
     assert api.requests[0].headers["authorization"] == "Bearer mine-secret-1"
     assert api.bodies[0]["model"] == "m-1"
 
 
-def test_a_provider_named_in_settings_is_used_without_a_word_on_the_command_line(
-    project: Project, api: Api
-) -> None:
+def test_a_provider_named_in_settings_is_used_without_a_word_on_the_command_line(project: Project, api: Api) -> None:
     project.settings(provider="openai", model="from-settings")
     env = {"OPENAI_API_KEY": KEY, "OPENAI_API_URL": api.chat_url}
     assert project.run("--json", "hello", env=env).output == "ok"

@@ -159,9 +159,7 @@ def test_a_kill_at_any_change_of_the_disk_leaves_a_session_that_goes_on(tmp_path
         finished, sessions = outcome_of_cut(tmp_path / str(len(counts)), len(counts))
         for session in sessions:
             messages = session.messages()
-            assert [message.role for message in messages] == ["user", "assistant", "tool_result"][
-                : len(messages)
-            ]
+            assert [message.role for message in messages] == ["user", "assistant", "tool_result"][: len(messages)]
             assert [part for message in messages[1:2] for part in message.parts[:2]] in (
                 [],
                 [Text("one"), Text("exact")],

@@ -56,9 +56,7 @@ def test_a_closed_standard_input_is_not_waited_for(project: Project) -> None:
 
 
 @pytest.mark.parametrize("options", [(), ("--quiet",), ("--json",)])
-def test_an_output_that_cannot_be_written_is_one_plain_error(
-    project: Project, options: tuple[str, ...]
-) -> None:
+def test_an_output_that_cannot_be_written_is_one_plain_error(project: Project, options: tuple[str, ...]) -> None:
     done = shell(project, ">/dev/full", *options)
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1] == "harness: cannot write the output: No space left on device"

@@ -52,9 +52,7 @@ class Workshop(NamedTuple):
         assert text == result.content.replace(str(self.inline), str(self.program))
         assert code == (1 if result.failed and result.status is None else 0)
         images = status.pop("images", [])
-        assert [base64.b64decode(image["data"]) for image in images] == [
-            image.data for image in result.images
-        ]
+        assert [base64.b64decode(image["data"]) for image in images] == [image.data for image in result.images]
         for key, value in (result.status or {}).items():
             assert key == "elapsed_s" or status[key] == value
         return result
@@ -121,9 +119,7 @@ def test_bash(workshop: Workshop, given: dict[str, Any], content: str | None, st
         ({"command": "ls", "timeout": True}, "error: timeout must be a number of seconds, not True"),
     ],
 )
-def test_bash_explains_arguments_that_it_cannot_use(
-    workshop: Workshop, given: dict[str, Any], said: str
-) -> None:
+def test_bash_explains_arguments_that_it_cannot_use(workshop: Workshop, given: dict[str, Any], said: str) -> None:
     assert workshop.both("bash", given) == Result(said, failed=True)
 
 
@@ -164,15 +160,9 @@ def test_read_file(workshop: Workshop) -> None:
     workshop.file("a", b"#!/bin/sh\necho hi\n\xff\n")
     assert workshop.both("read_file", {"path": "a"}).content.startswith("1#KX:#!/bin/sh\n2#QR:echo hi\n")
     assert workshop.both("read_file", {"path": "a", "offset": 2, "limit": 1}).content == "2#QR:echo hi"
-    assert (
-        workshop.both("read_file", {"path": "none"}).content
-        == f"error: file not found: {workshop.inline}/none"
-    )
+    assert workshop.both("read_file", {"path": "none"}).content == f"error: file not found: {workshop.inline}/none"
     assert workshop.both("read_file", {"path": 5}).failed
-    assert (
-        "file has 3 lines (limit: 2)"
-        in workshop.both("read_file", {"path": "a"}, HARNESS_READ_LIMIT="2").content
-    )
+    assert "file has 3 lines (limit: 2)" in workshop.both("read_file", {"path": "a"}, HARNESS_READ_LIMIT="2").content
 
 
 def test_read_file_shows_a_picture(workshop: Workshop) -> None:
@@ -203,9 +193,7 @@ def test_edit_file(workshop: Workshop) -> None:
 def test_every_tool_tells_its_schema_and_describes_itself(name: str) -> None:
     path = str(TOOLS / name)
     told = [
-        subprocess.run(
-            [*command_for(path, marked=True), flag], capture_output=True, timeout=20, check=True
-        ).stdout
+        subprocess.run([*command_for(path, marked=True), flag], capture_output=True, timeout=20, check=True).stdout
         for flag in ("--schema", "--describe")
     ]
     schema = json.loads(told[0])
@@ -220,9 +208,7 @@ def test_every_tool_tells_its_schema_and_describes_itself(name: str) -> None:
 
 def test_the_schemas_stay_small() -> None:
     specs = [dict(inline.load(str(TOOLS / name)).schema) for name in NAMES]
-    assert (
-        len(json.dumps([{key: spec[key] for key in spec if key != "annotations"} for spec in specs])) < 2600
-    )
+    assert len(json.dumps([{key: spec[key] for key in spec if key != "annotations"} for spec in specs])) < 2600
 
 
 def test_a_tool_runs_as_the_program_that_it_is(tmp_path: Path) -> None:

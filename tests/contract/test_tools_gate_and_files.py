@@ -169,9 +169,7 @@ def test_the_tools_need_nothing_slow_to_tell_their_schemas() -> None:
         f"    inline.load({str(TOOLS)!r} + '/' + name)\n"
         "print(*sorted(sys.modules))"
     )
-    loaded = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, timeout=20, check=True
-    ).stdout.decode()
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=20, check=True).stdout.decode()
     slow = {
         "subprocess",
         "hashlib",
@@ -184,6 +182,4 @@ def test_the_tools_need_nothing_slow_to_tell_their_schemas() -> None:
         "asyncio",
     }
     assert not slow & set(loaded.split())
-    assert not {name for name in loaded.split() if name.startswith("bridoon.toolkit.")} - {
-        "bridoon.toolkit.outcome"
-    }
+    assert not {name for name in loaded.split() if name.startswith("bridoon.toolkit.")} - {"bridoon.toolkit.outcome"}

@@ -10,18 +10,14 @@ import pytest
 from project import Project, call
 
 
-def _check(
-    project: Project, *words: str, env: dict[str, str] | None = None
-) -> tuple[int, list[dict[str, Any]]]:
+def _check(project: Project, *words: str, env: dict[str, str] | None = None) -> tuple[int, list[dict[str, Any]]]:
     result = project.run("check", "--json", *words, env=env)
     assert result.stdout, result
     return result.code, json.loads(result.stdout)["findings"]
 
 
 def _texts(findings: list[dict[str, Any]], *levels: str) -> str:
-    return "\n".join(
-        each["text"] for each in findings if each["level"] in (levels or ("error", "warning", "note"))
-    )
+    return "\n".join(each["text"] for each in findings if each["level"] in (levels or ("error", "warning", "note")))
 
 
 TOOLS = {
@@ -41,9 +37,7 @@ TOOLS = {
 
 
 @pytest.mark.parametrize(("name", "body", "why"), [(name, *case) for name, case in TOOLS.items()])
-def test_a_tool_whose_schema_is_unusable_is_an_error(
-    project: Project, name: str, body: str, why: str
-) -> None:
+def test_a_tool_whose_schema_is_unusable_is_an_error(project: Project, name: str, body: str, why: str) -> None:
     path = project.drop(f"tools/{name}", f"# --schema --describe --exec\n{body}")
     code, findings = _check(project, str(path))
     assert code == 1

@@ -45,9 +45,7 @@ def test_a_new_gate_refuses_what_it_names_and_lets_the_rest_pass(project: Projec
 
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("stage", ["start", "assemble", "send", "receive", "tool_done", "done", "resolve"])
-def test_a_new_observer_writes_its_log_and_disturbs_nothing(
-    project: Project, stage: str, language: str
-) -> None:
+def test_a_new_observer_writes_its_log_and_disturbs_nothing(project: Project, stage: str, language: str) -> None:
     _new(project, "hook", f"{stage}/watch", "--lang", language)
     result = project.say(calls=[bash("echo hi")], record=False)
     assert (result.output, result.results, result.code) == ("done", ["hi"], 0)
@@ -93,12 +91,8 @@ def test_everything_that_new_writes_passes_check(project: Project) -> None:
 
 def test_global_writes_into_the_home_and_the_nearest_harness_is_taken_otherwise(project: Project) -> None:
     (project.dir / "a" / "b").mkdir(parents=True)
-    assert _new(project, "tool", "here", "--dir", "a") == str(
-        project.dir / "a" / ".harness" / "tools" / "here"
-    )
-    assert _new(project, "tool", "everywhere", "--global") == str(
-        project.home / ".harness" / "tools" / "everywhere"
-    )
+    assert _new(project, "tool", "here", "--dir", "a") == str(project.dir / "a" / ".harness" / "tools" / "here")
+    assert _new(project, "tool", "everywhere", "--global") == str(project.home / ".harness" / "tools" / "everywhere")
     result = project.run("--cwd", "a/b", "new", "tool", "near")
     assert result.stdout.startswith(str(project.dir / "a" / ".harness" / "tools" / "near"))
 

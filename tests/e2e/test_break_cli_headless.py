@@ -14,9 +14,7 @@ from project import Project, bash, hs
 SCRIPTED = ("-p", "scripted")
 
 
-def lines(
-    project: Project, *words: str, stdin: bytes | None = None, **env: str
-) -> tuple[int, dict[str, object]]:
+def lines(project: Project, *words: str, stdin: bytes | None = None, **env: str) -> tuple[int, dict[str, object]]:
     """Run `hs` and return its exit code and its last line, after looking at all of them."""
     if "BRIDOON_SCRIPT" not in project.env:
         project.env["BRIDOON_SCRIPT"] = project.script([{"say": "done"}])

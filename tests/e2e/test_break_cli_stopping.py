@@ -77,9 +77,7 @@ def silent() -> Iterator[Callable[[bytes], Silent]]:
         each.close()
 
 
-def stop(
-    project: Project, reached: Callable[[], object], number: int, **env: str
-) -> tuple[float, int, list[bytes]]:
+def stop(project: Project, reached: Callable[[], object], number: int, **env: str) -> tuple[float, int, list[bytes]]:
     """Run `hs` until it has got somewhere, stop it, and tell how long that took, its code and its lines."""
     process = project.start("--json", "-p", "openai", "-m", "m", "hello", env={"OPENAI_API_KEY": "k", **env})
     end = time.monotonic() + 15

@@ -41,9 +41,7 @@ def candidates(project: Project, *words: str) -> list[str]:
 
 def shell(project: Project, *argv: str) -> list[str]:
     """Run a shell that finds our `hs` on its PATH; the lines it prints."""
-    done = subprocess.run(
-        argv, cwd=project.dir, env=project.env, capture_output=True, timeout=20, check=False
-    )
+    done = subprocess.run(argv, cwd=project.dir, env=project.env, capture_output=True, timeout=20, check=False)
     assert done.returncode == 0, done
     return [line for line in done.stdout.decode().splitlines() if line]
 

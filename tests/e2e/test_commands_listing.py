@@ -168,9 +168,7 @@ def test_an_unknown_stage_is_an_error_with_the_stage_that_was_probably_meant(pro
 
 def test_a_skill_is_listed_with_its_description_and_its_path(project: Project) -> None:
     path = project.skill("release", "How to cut a release")
-    assert (
-        line_of(project.run("skills"), "release") == f"  release              How to cut a release  [{path}]"
-    )
+    assert line_of(project.run("skills"), "release") == f"  release              How to cut a release  [{path}]"
 
 
 def test_a_skill_without_a_description_is_named_with_the_reason(project: Project) -> None:
@@ -213,9 +211,7 @@ def test_a_skill_that_hides_another_is_listed_above_it_and_the_other_is_marked(p
 
 def test_a_listing_that_is_told_to_stop_ends_what_it_asks(project: Project) -> None:
     schema = json.dumps({"name": "slow", "description": "x"})
-    project.drop(
-        "tools/slow", f"case $1 in --schema) echo '{schema}' ;; --describe) touch asked; sleep 60 ;; esac"
-    )
+    project.drop("tools/slow", f"case $1 in --schema) echo '{schema}' ;; --describe) touch asked; sleep 60 ;; esac")
     process = project.start("tools")
     while not (project.dir / "asked").exists():
         assert process.poll() is None

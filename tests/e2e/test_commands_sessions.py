@@ -20,9 +20,7 @@ def make(project: Project, ident: str, *texts: str, age: float = 0.0) -> Session
     """A session with some messages, last used `age` seconds ago."""
     session = store.create(str(project.sessions), cwd=str(project.dir), provider="scripted", id=ident)
     for number, text in enumerate(texts):
-        session.append(
-            Message("assistant" if number % 2 else "user", (Text(text),), stop="end" if number % 2 else "")
-        )
+        session.append(Message("assistant" if number % 2 else "user", (Text(text),), stop="end" if number % 2 else ""))
     then = time.time() - age
     for folder, _, names in os.walk(session.dir):
         for name in names:

@@ -21,9 +21,7 @@ SHIM = ROOT / "bin" / "harness"
 
 needs_jq = pytest.mark.skipif(not shutil.which("jq"), reason="jq is not installed")
 
-SOURCE = (
-    f'source "${{HARNESS_ROOT:-{ROOT}}}/bin/harness"\nsource "$HARNESS_ROOT/plugins/core/lib/session.sh"\n'
-)
+SOURCE = f'source "${{HARNESS_ROOT:-{ROOT}}}/bin/harness"\nsource "$HARNESS_ROOT/plugins/core/lib/session.sh"\n'
 
 ASK = """
 case "${1:-}" in --describe) echo "asks"; exit 0 ;; esac
@@ -113,9 +111,7 @@ def test_sourcing_it_makes_errors_end_the_script(project: Project) -> None:
 @requirement("discovery:refresh-sources")
 def test_refresh_sources_lists_the_sources_lowest_first(project: Project) -> None:
     project.file(".harness/plugins/kit/tools/x", "", 0o755)
-    done = shell(
-        project, '_refresh_sources\nprintf \'%s\\n\' "${_HARNESS_SOURCES[@]}"\necho "$HARNESS_SOURCES"'
-    )
+    done = shell(project, '_refresh_sources\nprintf \'%s\\n\' "${_HARNESS_SOURCES[@]}"\necho "$HARNESS_SOURCES"')
     *listed, joined = done.stdout.splitlines()
     assert listed[-2:] == [f"{project.harness}/plugins/kit", str(project.harness)]
     assert f"{ROOT}/plugins/core" in listed
@@ -163,9 +159,7 @@ def test_find_command_prints_a_path_or_an_empty_line(project: Project) -> None:
 
 
 def test_log_and_die(project: Project) -> None:
-    done = shell(
-        project, "_log noted\n_die that is it\necho not reached", HARNESS_LOG=str(project.dir / "log")
-    )
+    done = shell(project, "_log noted\n_die that is it\necho not reached", HARNESS_LOG=str(project.dir / "log"))
     assert (project.dir / "log").read_text("utf-8") == "[harness] noted\n"
     assert (done.stdout, done.stderr, done.returncode) == ("", "harness: that is it\n", 1)
 
@@ -205,9 +199,7 @@ def test_it_may_even_take_the_place_of_the_bundled_agent(project: Project) -> No
 def test_agent_loop_fails_when_a_stage_failed(project: Project) -> None:
     project.command("ask", ASK)
     project.hook("start/05-boom", "cat > /dev/null; echo 'boom: it exploded' >&2; exit 1")
-    result = project.run(
-        "ask", "x", env={"HARNESS_PROVIDER": "scripted", "BRIDOON_SCRIPT": project.script([])}
-    )
+    result = project.run("ask", "x", env={"HARNESS_PROVIDER": "scripted", "BRIDOON_SCRIPT": project.script([])})
     assert result.code == 1
     assert "boom: it exploded" in result.stdout
 

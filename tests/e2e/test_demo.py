@@ -22,9 +22,7 @@ def test_the_demo_shows_a_tool_being_written_called_and_a_gate_refusing(project:
     assert shown.code == 0
     assert "played by a SCRIPT, not by a model" in shown.stderr
     assert "3 lines with TODO in notes.py" in shown.stderr
-    assert (
-        "refused by hook 05-no-recursive-delete (exit 1): recursive deletion is not allowed" in shown.stderr
-    )
+    assert "refused by hook 05-no-recursive-delete (exit 1): recursive deletion is not allowed" in shown.stderr
     assert shown.stdout.startswith("Done. I wrote .harness/tools/count_todos")
     assert not place_of(shown.stderr).exists()
     assert list(project.dir.iterdir()) == [project.harness], "it works elsewhere"
@@ -38,9 +36,7 @@ def test_the_demo_needs_nothing_but_an_interpreter_a_shell_and_coreutils(project
 
 
 @pytest.mark.parametrize("variable", ["HARNESS_PROVIDER", "ANTHROPIC_API_KEY"])
-def test_what_the_environment_says_does_not_make_the_demo_ask_a_model(
-    project: Project, variable: str
-) -> None:
+def test_what_the_environment_says_does_not_make_the_demo_ask_a_model(project: Project, variable: str) -> None:
     shown = project.run("demo", "--json", env={variable: "anthropic"})
     assert (shown.code, shown.final["stop"]) == (0, "end")
     assert [e["name"] for e in shown.events if e["type"] == "tool_start"] == [

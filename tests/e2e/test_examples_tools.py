@@ -14,13 +14,9 @@ from requirements import requirement
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
-needs_jq = pytest.mark.skipif(
-    not (shutil.which("jq") and shutil.which("curl")), reason="jq or curl is not installed"
-)
+needs_jq = pytest.mark.skipif(not (shutil.which("jq") and shutil.which("curl")), reason="jq or curl is not installed")
 
-PAGE = (
-    "<head><title>T</title><style>p{}</style></head><body><p>Hello,&nbsp;you</p><script>x</script>"
-)
+PAGE = "<head><title>T</title><style>p{}</style></head><body><p>Hello,&nbsp;you</p><script>x</script>"
 
 
 @pytest.fixture
@@ -59,9 +55,7 @@ def test_web_get_of_a_missing_page_is_a_failed_result_that_says_why(project: Pro
 @requirement("tools:any-language")
 def test_web_fetch_in_python_answers_with_the_words_of_a_page(project: Project, site: Site) -> None:
     copy(project, "tools/web_fetch")
-    result = project.say(
-        calls=[call("web_fetch", url=f"{site.url}/page"), call("web_fetch", url=f"{site.url}/none")]
-    )
+    result = project.say(calls=[call("web_fetch", url=f"{site.url}/page"), call("web_fetch", url=f"{site.url}/none")])
     assert result.results == ["T\nHello, you", "the server answered 404 Not Found"]
     assert result.failed == [False, True]
 

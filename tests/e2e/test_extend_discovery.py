@@ -76,15 +76,11 @@ def test_the_model_runs_a_command_from_bash_by_hs_name(project: Project) -> None
 @requirement("layout:packs")
 def test_a_pack_has_the_same_layout(project: Project) -> None:
     for kind, name in (("tools", "packed"), ("commands", "packed")):
-        path = (
-            project.tool("packed", "echo from a pack")
-            if kind == "tools"
-            else project.command("packed", "echo cmd")
-        )
+        path = project.tool("packed", "echo from a pack") if kind == "tools" else project.command("packed", "echo cmd")
         path.rename(project.file(f".harness/plugins/kit/{kind}/{name}", "", 0o755))
-    project.hook(
-        "done/50-x", 'jq -c \'.output = "hooked"\' 2>/dev/null || echo \'{"output": "hooked"}\''
-    ).rename(project.file(".harness/plugins/kit/hooks.d/done/50-x", "", 0o755))
+    project.hook("done/50-x", 'jq -c \'.output = "hooked"\' 2>/dev/null || echo \'{"output": "hooked"}\'').rename(
+        project.file(".harness/plugins/kit/hooks.d/done/50-x", "", 0o755)
+    )
     project.file(".harness/plugins/kit/prompts/p.md", "the pack's prompt")
     project.file(
         ".harness/plugins/kit/skills/s/SKILL.md",

@@ -22,10 +22,19 @@ def test_a_scripted_model_that_follows_the_skill_gets_there(project: Project) ->
     broken = tool.replace('"required": ["path"]}}', '"required": ["path"]}')
     steps = [
         {"calls": [call("skill", name="extend-harness")]},
-        {"expect": {"contains": "chmod +x"}, "calls": [call("write_file", path=".harness/tools/count_words", content=broken)]},
-        {"expect": {"contains": "not executable yet"}, "calls": [bash("chmod +x .harness/tools/count_words")]},
+        {
+            "expect": {"contains": "chmod +x"},
+            "calls": [call("write_file", path=".harness/tools/count_words", content=broken)],
+        },
+        {
+            "expect": {"contains": "not executable yet"},
+            "calls": [bash("chmod +x .harness/tools/count_words")],
+        },
         {"calls": [call("count_words", path="poem.txt")]},
-        {"expect": {"contains": "not found"}, "calls": [call("write_file", path=".harness/tools/count_words", content=tool)]},
+        {
+            "expect": {"contains": "not found"},
+            "calls": [call("write_file", path=".harness/tools/count_words", content=tool)],
+        },
         {"calls": [call("count_words", path="poem.txt")]},
         {"expect": {"contains": "4"}, "say": "count_words works: 4 words"},
     ]

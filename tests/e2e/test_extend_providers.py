@@ -74,9 +74,7 @@ def test_a_provider_that_streams_is_shown_as_it_writes(project: Project) -> None
 
 @requirement("providers:scoping")
 def test_a_provider_packs_hooks_and_tools_take_part_only_while_it_is_active(project: Project) -> None:
-    project.provider("other", _provider()).rename(
-        project.file(".harness/plugins/other/providers/other", "", 0o755)
-    )
+    project.provider("other", _provider()).rename(project.file(".harness/plugins/other/providers/other", "", 0o755))
     project.file(".harness/plugins/other/prompts/p.md", "only for other")
     project.file(".harness/plugins/plain/prompts/p.md", "for everybody")
     system = project.say().requests[-1]["system"]
@@ -88,9 +86,7 @@ def test_a_provider_packs_hooks_and_tools_take_part_only_while_it_is_active(proj
 
 @requirement("providers:conf")
 def test_a_conf_names_a_service_that_speaks_a_known_api(project: Project) -> None:
-    project.provider("speaks", _provider()).rename(
-        project.file(".harness/plugins/speaks/providers/speaks", "", 0o755)
-    )
+    project.provider("speaks", _provider()).rename(project.file(".harness/plugins/speaks/providers/speaks", "", 0o755))
     project.provider(
         "mine.conf",
         "protocol=speaks\ndescription=My Endpoint\nmodel=foo-1\nurl=https://api.example.com/v1\nauth_env=MY_API_KEY\n",
@@ -105,9 +101,7 @@ def test_a_conf_names_a_service_that_speaks_a_known_api(project: Project) -> Non
 def test_the_protocols_executable_is_told_url_and_key_of_the_variant(project: Project) -> None:
     note = 'echo "$SPEAKS_API_URL $SPEAKS_API_KEY" > "$HARNESS_CWD/told"\n'
     project.provider("speaks", note + _provider())
-    project.provider(
-        "mine.conf", "protocol=speaks\nmodel=foo-1\nurl=https://api.example.com/v1\nauth_env=MY_API_KEY\n"
-    )
+    project.provider("mine.conf", "protocol=speaks\nmodel=foo-1\nurl=https://api.example.com/v1\nauth_env=MY_API_KEY\n")
     _run(project, "-p", "mine", "hello", env={"MY_API_KEY": "s3cret"})
     assert (project.dir / "told").read_text("utf-8") == "https://api.example.com/v1 s3cret\n"
 

@@ -49,9 +49,7 @@ def test_code_that_appears_in_the_checkout_is_asked_about_where_the_user_types(p
 
 
 def test_an_output_that_a_hook_made_is_shown(project: Project) -> None:
-    project.hook(
-        "receive/20-sign", 'jq -c \'if .next_state == "done" then .output += " -- signed" else . end\''
-    )
+    project.hook("receive/20-sign", 'jq -c \'if .next_state == "done" then .output += " -- signed" else . end\'')
     with repl(project, steps=[{"say": "Hello."}]) as typist:
         typist.until("You: ")
         typist.enter("hi")

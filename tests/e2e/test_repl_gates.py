@@ -248,9 +248,7 @@ def test_a_dumb_terminal_is_asked_too(project: Project, written: Path) -> None:
 
 
 def test_without_a_terminal_the_call_is_refused(project: Project, written: Path) -> None:
-    result = project.run(
-        "-p", "scripted", "repl", stdin="write\n", env={"BRIDOON_SCRIPT": project.script(STEPS)}
-    )
+    result = project.run("-p", "scripted", "repl", stdin="write\n", env={"BRIDOON_SCRIPT": project.script(STEPS)})
     assert result.code == 0
     assert "nobody can be asked" in result.stdout
     assert not written.exists()

@@ -14,9 +14,7 @@ ECHO = [{"say": "You said {{user}}."}] * 6
 
 def texts(project: Project, ident: str) -> list[str]:
     """All texts of a session."""
-    return [
-        message.text for message in store.open_session(str(project.sessions / ident), repair=False).messages()
-    ]
+    return [message.text for message in store.open_session(str(project.sessions / ident), repair=False).messages()]
 
 
 def begun(project: Project, said: str) -> str:

@@ -144,7 +144,13 @@ def test_what_is_typed_meanwhile_is_queued_and_given_to_the_next_turn(project: P
         typist.until("permissions: auto")
         project.file("go", "")
         typist.until(r"You: second.*Both\.")
-    assert [each.role for each in messages(project)] == ["user", "assistant", "tool_result", "user", "assistant"]
+    assert [each.role for each in messages(project)] == [
+        "user",
+        "assistant",
+        "tool_result",
+        "user",
+        "assistant",
+    ]
 
 
 def test_what_is_typed_during_the_last_turn_is_the_next_prompt(project: Project) -> None:
@@ -205,7 +211,4 @@ def test_the_log_of_the_session_holds_what_hooks_say(project: Project) -> None:
         typist.until("tokens: ")
     assert "noted" in (project.newest_session() / "repl.log").read_text("utf-8")
     assert "noted" not in typist.seen
-    assert (
-        json.loads((project.newest_session() / ".stream").read_text("utf-8").splitlines()[-1])["type"]
-        == "done"
-    )
+    assert json.loads((project.newest_session() / ".stream").read_text("utf-8").splitlines()[-1])["type"] == "done"

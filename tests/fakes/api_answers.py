@@ -108,9 +108,7 @@ def chat_stream(said: Said) -> list[bytes]:
 
     def chunk(delta: dict[str, Any], reason: str | None = None) -> bytes:
         choice = {"index": 0, "delta": delta, "finish_reason": reason}
-        return event(
-            {"id": "c1", "object": "chat.completion.chunk", "model": "gpt-fake", "choices": [choice]}
-        )
+        return event({"id": "c1", "object": "chat.completion.chunk", "model": "gpt-fake", "choices": [choice]})
 
     out = [chunk({"role": "assistant", "content": ""})]
     out += [chunk({"reasoning_content": piece}) for piece in pieces(said.thinking)]
@@ -139,9 +137,7 @@ def responses_document(said: Said) -> dict[str, Any]:
         part = {"type": "output_text", "text": said.text, "annotations": []}
         items.append({"type": "message", "id": "msg_1", "role": "assistant", "content": [part]})
     for id_, name, given in said.calls:
-        items.append(
-            {"type": "function_call", "id": f"fc_{id_}", "call_id": id_, "name": name, "arguments": given}
-        )
+        items.append({"type": "function_call", "id": f"fc_{id_}", "call_id": id_, "name": name, "arguments": given})
     status = "incomplete" if said.stop else "completed"
     usage = said.usage or {"input_tokens": 10, "output_tokens": 5}
     whole = {"id": "resp_1", "object": "response", "model": "gpt-fake", "status": status, "output": items}
@@ -155,11 +151,7 @@ def responses_stream(said: Said) -> list[bytes]:
     begun = {**whole, "status": "in_progress", "output": [], "usage": None}
     out = [event({"type": "response.created", "response": begun})]
     for index, item in enumerate(whole["output"]):
-        out.append(
-            event(
-                {"type": "response.output_item.added", "output_index": index, "item": {"type": item["type"]}}
-            )
-        )
+        out.append(event({"type": "response.output_item.added", "output_index": index, "item": {"type": item["type"]}}))
         kind, text = {
             "reasoning": ("response.reasoning_summary_text.delta", said.thinking),
             "message": ("response.output_text.delta", said.text),

@@ -144,11 +144,7 @@ def _tool_use(place: str, block: dict[str, Any], seen: set[str]) -> Iterator[str
 
 
 def _image(place: str, source: Any) -> Iterator[str]:
-    if (
-        not isinstance(source, dict)
-        or source.get("type") != "base64"
-        or source.get("media_type") not in IMAGES
-    ):
+    if not isinstance(source, dict) or source.get("type") != "base64" or source.get("media_type") not in IMAGES:
         yield f"{place}.source: not a base64 image of a known type"
         return
     try:
@@ -223,9 +219,7 @@ def _chat(body: Any) -> Iterator[str]:
         elif role not in ("system", "user", "tool"):
             yield f"{place}: unknown role {role!r}"
         yield from _chat_content(place, message)
-        for key in sorted(
-            set(message) - {"role", "content", "tool_calls", "tool_call_id", "reasoning_content"}
-        ):
+        for key in sorted(set(message) - {"role", "content", "tool_calls", "tool_call_id", "reasoning_content"}):
             yield f"{place}.{key}: Unknown parameter"
     if waiting:
         yield f"tool_call_ids without an answer at the end: {', '.join(waiting)}"

@@ -72,9 +72,7 @@ class Peer:
     def document(self, value: Any, status: int = 200, headers: dict[str, str] | None = None) -> None:
         """Write a whole JSON answer."""
         data = json.dumps(value).encode()
-        self.head(
-            status, {"Content-Type": "application/json", "Content-Length": str(len(data)), **(headers or {})}
-        )
+        self.head(status, {"Content-Type": "application/json", "Content-Length": str(len(data)), **(headers or {})})
         self.send(data)
 
     def begin(self, kind: str = "text/event-stream") -> None:
@@ -155,18 +153,14 @@ class Api:
         with self._lock:
             self.requests.append(request)
         if request.method == "GET":
-            listed = [
-                {"id": name, "object": "model", "created": 0, "owned_by": "fake"} for name in self.models
-            ]
+            listed = [{"id": name, "object": "model", "created": 0, "owned_by": "fake"} for name in self.models]
             peer.document({"object": "list", "data": listed})
             return
         found = [] if request.path.endswith("/raw") else problems(request)
         with self._lock:
             self.problems += found
             if found and self.strict:
-                answer = status(
-                    400, {"error": {"type": "invalid_request_error", "message": "; ".join(found)}}
-                )
+                answer = status(400, {"error": {"type": "invalid_request_error", "message": "; ".join(found)}})
             else:
                 answer = self._queue.pop(0) if self._queue else said(Said("ok"))
         answer(peer, request)
@@ -347,9 +341,7 @@ def _request(buffer: bytes, number: int) -> tuple[Received, bytes] | None:
     if not mark:
         return None
     first, *lines = head.decode("latin-1").split("\r\n")
-    headers = {
-        name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)
-    }
+    headers = {name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
     length = int(headers.get("content-length", "0"))
     if len(rest) < length:
         return None

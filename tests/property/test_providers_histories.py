@@ -69,9 +69,7 @@ def test_any_conversation_is_accepted(module: Any, conversation: list[Message]) 
 @pytest.mark.parametrize("module", MODULES)
 @given(conversations(), st.lists(st.integers(0, 40), max_size=5))
 @settings(max_examples=40, deadline=None)
-def test_turn_by_turn_is_the_same_as_at_once(
-    module: Any, conversation: list[Message], stops: list[int]
-) -> None:
+def test_turn_by_turn_is_the_same_as_at_once(module: Any, conversation: list[Message], stops: list[int]) -> None:
     kept = history.History(module.protocol("p"))
     for stop in [*(stop % (len(conversation) + 1) for stop in stops), len(conversation)]:
         view = conversation[:stop]

@@ -47,9 +47,7 @@ def test_a_line_that_never_ends_is_refused_before_it_fills_the_memory() -> None:
     st.sampled_from([b"\n", b"\r\n", b"\r"]),
     PLACES,
 )
-def test_events_survive_any_cut_and_any_line_end(
-    events: list[tuple[str, str]], end: bytes, places: list[int]
-) -> None:
+def test_events_survive_any_cut_and_any_line_end(events: list[tuple[str, str]], end: bytes, places: list[int]) -> None:
     wanted = [sse.Event(data, name) for data, name in events]
     data = b"".join(sse.encode(event.data, event.name) for event in wanted).replace(b"\n", end)
     decoder = sse.Decoder()
@@ -66,9 +64,7 @@ def test_no_bytes_break_the_decoder(data: bytes, places: list[int]) -> None:
 
 def test_an_event_without_a_blank_after_the_colon_and_comments_are_read() -> None:
     decoder = sse.Decoder()
-    assert decoder.feed(b'\xef\xbb\xbf: ping\ndata:one\nid: 3\nretry: 5\n\n{"error": 1}\n\n') == [
-        sse.Event("one")
-    ]
+    assert decoder.feed(b'\xef\xbb\xbf: ping\ndata:one\nid: 3\nretry: 5\n\n{"error": 1}\n\n') == [sse.Event("one")]
     assert decoder.stray == '{"error": 1}\n'
 
 
@@ -76,9 +72,7 @@ def test_an_event_without_a_blank_after_the_colon_and_comments_are_read() -> Non
 
 
 def chunked(pieces: list[bytes]) -> bytes:
-    return (
-        b"".join(b"%x;x=y\r\n%s\r\n" % (len(piece), piece) for piece in pieces) + b"0\r\nTrailer: t\r\n\r\n"
-    )
+    return b"".join(b"%x;x=y\r\n%s\r\n" % (len(piece), piece) for piece in pieces) + b"0\r\nTrailer: t\r\n\r\n"
 
 
 @given(

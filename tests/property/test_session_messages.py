@@ -58,9 +58,7 @@ json_values = st.recursive(
     max_leaves=6,
 )
 images = st.builds(Image, st.sampled_from(["image/png", "image/jpeg", "odd/type"]), st.binary(max_size=8))
-calls = st.builds(
-    ToolCall, ident, ident, st.dictionaries(hostile, json_values, max_size=3), st.just("") | hostile
-)
+calls = st.builds(ToolCall, ident, ident, st.dictionaries(hostile, json_values, max_size=3), st.just("") | hostile)
 results = st.builds(ToolResult, ident, ident, hostile, st.booleans(), st.lists(images, max_size=2).map(tuple))
 usage = st.none() | st.builds(Usage, *[st.integers(0, 10**9)] * 4)
 extra = st.dictionaries(
@@ -105,9 +103,7 @@ def is_ordinary(parts: Sequence[Part]) -> bool:
 utf8 = st.text(alphabet=st.characters(exclude_categories=("Cs",)), min_size=1) | hostile.filter(
     lambda text: text and text == exact.clean(text)
 )
-some_calls = st.builds(
-    ToolCall, word, word, st.dictionaries(utf8, json_values.map(exact.clean_value), max_size=3)
-)
+some_calls = st.builds(ToolCall, word, word, st.dictionaries(utf8, json_values.map(exact.clean_value), max_size=3))
 some_thinking = st.builds(Thinking, utf8, word)
 ordinary = st.builds(
     Message,
@@ -136,9 +132,7 @@ def test_what_tools_answer_needs_no_second_file(content: str, failed: bool, call
 
 @given(ordinary)
 def test_carriage_returns_of_an_editor_and_a_lost_last_line_end_change_nothing(message: Message) -> None:
-    if "\r" in repr(message) or any(
-        isinstance(part, Text) and part.text.endswith("\n") for part in message.parts
-    ):
+    if "\r" in repr(message) or any(isinstance(part, Text) and part.text.endswith("\n") for part in message.parts):
         return
     text = transcript.encode(message)
     name = transcript.file_name(message)
@@ -204,8 +198,7 @@ def check(view: Sequence[Message]) -> None:
             continue
         assert not waiting
         assert any(
-            isinstance(part, ToolCall | Image) or (isinstance(part, Text) and part.text.strip())
-            for part in each.parts
+            isinstance(part, ToolCall | Image) or (isinstance(part, Text) and part.text.strip()) for part in each.parts
         )
         assert all(part.text.strip() for part in each.parts if isinstance(part, Text))
         waiting = [call.id for call in each.calls]

@@ -15,12 +15,8 @@ KINDS = ("thinking", "tool_call", "image")
 SPACED = ("tool_call",)
 
 lines = st.one_of(
-    st.sampled_from(
-        ["", "---", "```", "````", "```python", "```thinking", "```tool_call id=a name=b", "{}", "\\"]
-    ),
-    st.sampled_from(
-        ["\\```image mime=a file=b", "\\\\````thinking signature=x", "a\r", "\u2028", "\x00", "``` "]
-    ),
+    st.sampled_from(["", "---", "```", "````", "```python", "```thinking", "```tool_call id=a name=b", "{}", "\\"]),
+    st.sampled_from(["\\```image mime=a file=b", "\\\\````thinking signature=x", "a\r", "\u2028", "\x00", "``` "]),
     st.text(alphabet="`\\ \ta\u2029\x0b-=", max_size=6),
     st.text(max_size=6).filter(lambda text: "\n" not in text),
 )
@@ -65,9 +61,7 @@ def test_any_text_and_any_blocks_survive_the_fences(pieces: list[fence.Piece]) -
 def test_no_text_becomes_a_block_even_where_escapes_are_unknown(pieces: list[fence.Piece]) -> None:
     pieces = alternating(pieces)
     seen = fence.split(fence.join(pieces, KINDS, SPACED).text, KINDS, SPACED)
-    assert [p for p in seen if isinstance(p, fence.Block)] == [
-        p for p in pieces if isinstance(p, fence.Block)
-    ]
+    assert [p for p in seen if isinstance(p, fence.Block)] == [p for p in pieces if isinstance(p, fence.Block)]
 
 
 @given(texts)

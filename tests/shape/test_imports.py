@@ -12,9 +12,30 @@ import pytest
 from project import Project
 
 HEAVY = {
-    "argparse", "asyncio", "base64", "concurrent.futures", "dataclasses", "email", "enum", "html", "http.client", "importlib.metadata",
-    "inspect", "logging", "msgspec", "pathlib", "prompt_toolkit", "random", "rich", "shutil", "ssl", "tempfile", "unittest",
-    "urllib.request", "uuid", "yaml",
+    "argparse",
+    "asyncio",
+    "base64",
+    "concurrent.futures",
+    "dataclasses",
+    "email",
+    "enum",
+    "html",
+    "http.client",
+    "importlib.metadata",
+    "inspect",
+    "logging",
+    "msgspec",
+    "pathlib",
+    "prompt_toolkit",
+    "random",
+    "rich",
+    "shutil",
+    "ssl",
+    "tempfile",
+    "unittest",
+    "urllib.request",
+    "uuid",
+    "yaml",
 }
 """Modules that no run needs before it has something to do with them."""
 
@@ -36,8 +57,14 @@ print("\\n" + json.dumps(sorted(sys.modules)))
 def modules_of(project: Project, *words: str) -> set[str]:
     """The modules that are loaded when a command has ended."""
     done = subprocess.run(
-        [sys.executable, "-c", TRACE, json.dumps(words)], cwd=project.dir, env=project.env,
-        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30, check=True,
+        [sys.executable, "-c", TRACE, json.dumps(words)],
+        cwd=project.dir,
+        env=project.env,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=True,
     )
     return set(json.loads(done.stdout.splitlines()[-1]))
 
@@ -46,12 +73,16 @@ def baseline() -> set[str]:
     """What the interpreter itself loads (editable installs bring finders of their own)."""
     done = subprocess.run(
         [sys.executable, "-c", "import sys, json; print(json.dumps(sorted(sys.modules)))"],
-        capture_output=True, text=True, check=True,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     return set(json.loads(done.stdout))
 
 
-@pytest.mark.parametrize("words", [("version",), ("-q", "-p", "scripted", "hello"), ("tools",), ("session", "list")], ids=str)
+@pytest.mark.parametrize(
+    "words", [("version",), ("-q", "-p", "scripted", "hello"), ("tools",), ("session", "list")], ids=str
+)
 def test_a_command_imports_nothing_heavy(project: Project, words: tuple[str, ...]) -> None:
     script = project.script([{"say": "hi"}])
     project.env["BRIDOON_SCRIPT"] = script

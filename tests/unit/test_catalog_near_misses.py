@@ -17,9 +17,7 @@ as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files
 
 def test_a_hook_directly_in_hooks_d_is_named(project: Project) -> None:
     project.drop("hooks.d/05-gate", "exit 1")
-    assert reasons(catalog(project)) == {
-        "05-gate": "a hook lies in hooks.d/<stage>/, not directly in hooks.d/"
-    }
+    assert reasons(catalog(project)) == {"05-gate": "a hook lies in hooks.d/<stage>/, not directly in hooks.d/"}
 
 
 @pytest.mark.parametrize(
@@ -32,9 +30,7 @@ def test_a_stage_with_a_slip_in_its_name_is_named(project: Project, wrong: str, 
     assert reasons(catalog(project))[wrong].endswith(f"did you mean {right}/ ?")
 
 
-@pytest.mark.parametrize(
-    "wrong", ["tool", "command", "hook", "hooks", "provider", "prompt", "skill", "plugin"]
-)
+@pytest.mark.parametrize("wrong", ["tool", "command", "hook", "hooks", "provider", "prompt", "skill", "plugin"])
 def test_a_folder_in_the_singular_is_named(project: Project, wrong: str) -> None:
     project.drop(f"{wrong}/x", "")
     assert "did you mean" in reasons(catalog(project))[wrong]

@@ -68,9 +68,7 @@ def test_an_alias_never_hides_a_schemas_name(project: Project) -> None:
     assert found.name == "a"
 
 
-@pytest.mark.parametrize(
-    "name", ["", "nothing", "../tools/t", "t/../t", "/bin/sh", ".harness/tools/t", "t\n", "T"]
-)
+@pytest.mark.parametrize("name", ["", "nothing", "../tools/t", "t/../t", "/bin/sh", ".harness/tools/t", "t\n", "T"])
 def test_names_are_never_paths(project: Project, name: str) -> None:
     project.tool("t", "")
     assert index_of(catalog(project)).by_name(name) is None

@@ -17,9 +17,7 @@ PLUGINS = Path(__file__).parents[2] / "src" / "bridoon" / "plugins"
 
 def skill(folder: Path, name: str = "s", description: str = "d", body: str = "Do it.\n") -> Path:
     """Write a skill into a directory of skills."""
-    return put(
-        folder / name / "SKILL.md", f"---\nname: {name}\ndescription: {description}\n---\n{body}", 0o644
-    )
+    return put(folder / name / "SKILL.md", f"---\nname: {name}\ndescription: {description}\n---\n{body}", 0o644)
 
 
 def test_each_place_hides_those_below_it(project: Project) -> None:

@@ -241,9 +241,7 @@ def test_an_unchanged_refresh_lists_no_directory_and_opens_no_file(project: Proj
 
 def test_looking_around_imports_nothing_that_takes_time() -> None:
     code = "import sys, bridoon.catalog.lookup; print(*sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=20, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=20, check=True)
     late = ("trust", "skills", "variants", "conf", "prompts", "schemas")
     unwanted = {
         "json",

@@ -68,9 +68,7 @@ def test_help_is_printed_and_nothing_is_done(capsys: pytest.CaptureFixture[str])
 
 def test_the_usage_text_names_words_options_and_what_they_do() -> None:
     text = help_text(PAINT)
-    assert text.startswith(
-        "usage: hs paint [--coats N] [--finish WORD] [--wet] WALL [COLOUR]\n\nPaint a wall"
-    )
+    assert text.startswith("usage: hs paint [--coats N] [--finish WORD] [--wet] WALL [COLOUR]\n\nPaint a wall")
     assert "  -c, --coats N          how many" in text
 
 

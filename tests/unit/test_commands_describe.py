@@ -8,9 +8,7 @@ from bridoon.cli.describe import comment, declared, first_sentence
 
 
 def test_the_docstring_of_the_declared_function_counts() -> None:
-    text = (
-        '#!x\n"""The file."""\nimport os\n\n@command\ndef f(argv, context):\n    """Does it. And more."""\n'
-    )
+    text = '#!x\n"""The file."""\nimport os\n\n@command\ndef f(argv, context):\n    """Does it. And more."""\n'
     assert declared(text) == "Does it."
 
 
@@ -28,10 +26,7 @@ def test_what_cannot_be_read_has_no_description(text: str) -> None:
 
 
 def test_a_sentence_may_be_wrapped_and_hold_dots() -> None:
-    assert (
-        first_sentence("Reads e.g. a.txt\nor v1.2 files. Then stops.\n\nMore.")
-        == "Reads e.g. a.txt or v1.2 files."
-    )
+    assert first_sentence("Reads e.g. a.txt\nor v1.2 files. Then stops.\n\nMore.") == "Reads e.g. a.txt or v1.2 files."
 
 
 @pytest.mark.parametrize(

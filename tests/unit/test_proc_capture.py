@@ -30,9 +30,7 @@ def test_a_long_stream_shows_head_and_tail_and_where_the_rest_is(tmp_path: Path)
     path = tmp_path / "made" / "full.txt"
     data = b"a" * 500 + b"z" * 500
     capture = captured(data, spill=str(path))
-    assert (
-        capture.text() == f"{'a' * 68}\n[... 900 characters cut; the full text is in {path} ...]\n{'z' * 32}"
-    )
+    assert capture.text() == f"{'a' * 68}\n[... 900 characters cut; the full text is in {path} ...]\n{'z' * 32}"
     assert path.read_bytes() == data
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700

@@ -87,10 +87,7 @@ def test_the_full_endpoint_beats_the_base(env: dict[str, str], url: str) -> None
 
 
 def test_a_base_for_openai_gets_the_path_of_chat_completions() -> None:
-    assert (
-        knobs.full_url({"O_BASE_URL": "http://b/v1"}, "O", "", "/chat/completions")
-        == "http://b/v1/chat/completions"
-    )
+    assert knobs.full_url({"O_BASE_URL": "http://b/v1"}, "O", "", "/chat/completions") == "http://b/v1/chat/completions"
 
 
 # ---- refusals
@@ -138,10 +135,7 @@ def test_the_words_of_an_api_are_found_in_every_shape(body: bytes, words: str) -
 
 def test_keys_are_taken_out_of_what_an_api_says() -> None:
     said = "bad key my-secret-key and sk-abc123def456 and Bearer abcdefgh1234 and the key provided"
-    assert (
-        failures.scrub(said, ["my-secret-key"])
-        == "bad key [key] and [key] and Bearer [key] and the key provided"
-    )
+    assert failures.scrub(said, ["my-secret-key"]) == "bad key [key] and [key] and Bearer [key] and the key provided"
 
 
 @pytest.mark.parametrize(

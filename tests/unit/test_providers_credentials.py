@@ -114,9 +114,7 @@ def test_local_is_the_nearest_harness_that_is_not_the_home(tmp_path: Path) -> No
     with pytest.raises(NotFound):
         credentials.place(str(home), str(deep), True)
     (tmp_path / "project" / ".harness").mkdir()
-    assert credentials.place(str(home), str(deep), True) == str(
-        tmp_path / "project" / ".harness" / ".auth.json"
-    )
+    assert credentials.place(str(home), str(deep), True) == str(tmp_path / "project" / ".harness" / ".auth.json")
 
 
 def test_the_cache_for_older_providers_follows_the_home_and_is_private(tmp_path: Path) -> None:

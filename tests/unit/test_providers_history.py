@@ -62,10 +62,7 @@ def test_a_message_that_a_hook_put_in_is_encoded_as_it_is() -> None:
     said = kept.update([user("a")])
     said.append({"role": "assistant", "content": "é"})
     said[0] = {**said[0], "content": "changed"}
-    assert (
-        history.join(said)
-        == '[{"role":"user","content":"changed"},{"role":"assistant","content":"é"}]'.encode()
-    )
+    assert history.join(said) == '[{"role":"user","content":"changed"},{"role":"assistant","content":"é"}]'.encode()
 
 
 def test_a_shortened_conversation_is_converted_from_where_it_differs() -> None:

@@ -85,9 +85,7 @@ def test_the_shape_of_a_response_decides_how_it_is_read(raw: dict[str, Any], tex
     assert generic.from_response(raw, "p", 1).text == text
 
 
-@pytest.mark.parametrize(
-    "raw", [{}, {"answer": "a"}, {"error": {"message": "out of order"}}, {"choices": []}]
-)
+@pytest.mark.parametrize("raw", [{}, {"answer": "a"}, {"error": {"message": "out of order"}}, {"choices": []}])
 def test_a_response_of_no_known_shape_is_a_failure(raw: dict[str, Any]) -> None:
     with pytest.raises(ProviderError):
         generic.from_response(raw, "p", 1)

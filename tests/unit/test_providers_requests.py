@@ -160,9 +160,7 @@ def test_a_call_that_never_ran_is_sent_with_an_empty_input() -> None:
 def test_exact_numbers_survive_the_way_to_the_api() -> None:
     given = {"big": 9007199254740993, "one": 1.0, "cents": 0.1}
     said = openai_chat.messages([assistant(ToolCall("x", "t", given))])
-    assert (
-        said[0]["tool_calls"][0]["function"]["arguments"] == '{"big":9007199254740993,"one":1.0,"cents":0.1}'
-    )
+    assert said[0]["tool_calls"][0]["function"]["arguments"] == '{"big":9007199254740993,"one":1.0,"cents":0.1}'
 
 
 # ---- the rest of a request
@@ -215,9 +213,7 @@ def test_openai_is_sent_no_limit_unless_one_is_configured() -> None:
     assert "max_tokens" not in openai_api.chat_head(payload(), {}, openai_api.CHAT_URL)
     limited = {"OPENAI_MAX_TOKENS": "99"}
     assert openai_api.chat_head(payload(), limited, openai_api.CHAT_URL)["max_completion_tokens"] == 99
-    assert (
-        openai_api.chat_head(payload(), limited, "http://localhost:1/v1/chat/completions")["max_tokens"] == 99
-    )
+    assert openai_api.chat_head(payload(), limited, "http://localhost:1/v1/chat/completions")["max_tokens"] == 99
     assert openai_api.responses_head(payload(), limited)["max_output_tokens"] == 99
 
 

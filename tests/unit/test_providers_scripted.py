@@ -60,9 +60,7 @@ def test_the_next_step_follows_from_the_conversation(script: Path) -> None:
         ("README.md", True, "failed"),
     ],
 )
-def test_an_expectation_that_is_not_met_stops_the_run(
-    script: Path, content: str, failed: bool, words: str
-) -> None:
+def test_an_expectation_that_is_not_met_stops_the_run(script: Path, content: str, failed: bool, words: str) -> None:
     with pytest.raises(ProviderError, match=words) as caught:
         play(script, user("go"), assistant(bash("ls")), result(content, failed=failed))
     assert f"{script}: $[1]" in str(caught.value)
@@ -109,9 +107,7 @@ def test_a_sub_agent_may_have_its_own_steps(tmp_path: Path) -> None:
 
 def test_groups_of_a_match_fill_the_next_call(tmp_path: Path) -> None:
     path = tmp_path / "s.yaml"
-    path.write_text(
-        "- expect: {matches: 'id=(\\w+)'}\n  call: {name: t, input: {id: '{{match.1}}', n: 3}}\n", "utf-8"
-    )
+    path.write_text("- expect: {matches: 'id=(\\w+)'}\n  call: {name: t, input: {id: '{{match.1}}', n: 3}}\n", "utf-8")
     assert play(path, user("the id=x42"))["content"][0]["input"] == {"id": "x42", "n": 3}
 
 

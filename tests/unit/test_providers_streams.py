@@ -125,9 +125,7 @@ def test_a_lone_surrogate_is_replaced() -> None:
 
 def test_calls_without_ids_get_some() -> None:
     deltas = [{"function": {"name": name, "arguments": "{}"}} for name in ("ls", "pwd")]
-    reader, lines = play(
-        openai_chat, [chunk({"tool_calls": [each]}) for each in deltas] + [chunk({}, "stop")]
-    )
+    reader, lines = play(openai_chat, [chunk({"tool_calls": [each]}) for each in deltas] + [chunk({}, "stop")])
     calls = openai_chat.from_response(reader.result(), "p", 7).calls
     assert [(call.id, call.name) for call in calls] == [("call_1_1", "ls"), ("call_1_2", "pwd")]
     assert [line["id"] for line in lines] == ["call_1_1", "call_1_2"]
@@ -138,9 +136,7 @@ def test_calls_that_all_have_the_index_0_are_told_apart_by_their_ids() -> None:
         {"index": 0, "id": id_, "function": {"name": "bash", "arguments": json.dumps({"command": id_})}}
         for id_ in ("a", "b")
     ]
-    reader, _ = play(
-        openai_chat, [chunk({"tool_calls": [each]}) for each in deltas] + [chunk({}, "tool_calls")]
-    )
+    reader, _ = play(openai_chat, [chunk({"tool_calls": [each]}) for each in deltas] + [chunk({}, "tool_calls")])
     assert [call.input["command"] for call in openai_chat.from_response(reader.result(), "p", 1).calls] == [
         "a",
         "b",
@@ -150,12 +146,8 @@ def test_calls_that_all_have_the_index_0_are_told_apart_by_their_ids() -> None:
 def test_pieces_of_a_call_without_index_and_id_belong_to_the_last_call() -> None:
     deltas = [{"id": "a", "function": {"name": "bash"}}, {"function": {"arguments": '{"comm'}}]
     deltas += [{"function": {"arguments": 'and":"ls"}'}}]
-    reader, _ = play(
-        openai_chat, [chunk({"tool_calls": [each]}) for each in deltas] + [chunk({}, "tool_calls")]
-    )
-    assert openai_chat.from_response(reader.result(), "p", 1).calls == (
-        ToolCall("a", "bash", {"command": "ls"}),
-    )
+    reader, _ = play(openai_chat, [chunk({"tool_calls": [each]}) for each in deltas] + [chunk({}, "tool_calls")])
+    assert openai_chat.from_response(reader.result(), "p", 1).calls == (ToolCall("a", "bash", {"command": "ls"}),)
 
 
 def test_arguments_may_come_as_an_object() -> None:
@@ -200,9 +192,7 @@ def test_what_gemini_wants_back_with_a_call_goes_back_with_it() -> None:
 
 def test_an_answer_that_no_event_describes_is_taken_from_the_last_one() -> None:
     whole = api_answers.responses_document(Said("", [("call_a", "bash", "{}")]))
-    reader, lines = play(
-        openai_responses, [api_answers.event({"type": "response.completed", "response": whole})]
-    )
+    reader, lines = play(openai_responses, [api_answers.event({"type": "response.completed", "response": whole})])
     assert [line["id"] for line in lines] == ["call_a"]
     assert openai_responses.from_response(reader.result(), "p", 1).calls == (ToolCall("call_a", "bash", {}),)
 
@@ -210,9 +200,7 @@ def test_an_answer_that_no_event_describes_is_taken_from_the_last_one() -> None:
 def test_a_block_whose_start_is_missing_is_read_all_the_same() -> None:
     stream = [
         api_answers.event({"type": "message_start", "message": {"model": "m"}}),
-        api_answers.event(
-            {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "hi"}}
-        ),
+        api_answers.event({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "hi"}}),
         api_answers.event({"type": "message_delta", "delta": {"stop_reason": "end_turn"}}),
         api_answers.event({"type": "message_stop"}),
     ]

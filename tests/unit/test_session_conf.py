@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bridoon.session import conf
 from bridoon.catalog import skillhead
+from bridoon.session import conf
 
 
 def test_a_configuration_is_lines_of_keys_and_values() -> None:

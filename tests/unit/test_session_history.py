@@ -32,9 +32,7 @@ TURN = (
     say("run ls"),
     Message("assistant", (Text("Yes."), ToolCall("a", "bash", {"command": "ls"}), ToolCall("b", "bash", {}))),
     Message("tool_result", (ToolResult("a", "bash", "x.txt"),)),
-    Message(
-        "tool_result", (ToolResult("b", "bash", "```\n", failed=True, images=(Image("image/png", b"P"),)),)
-    ),
+    Message("tool_result", (ToolResult("b", "bash", "```\n", failed=True, images=(Image("image/png", b"P"),)),)),
     Message("assistant", (Thinking("hm"), Text("Done."))),
 )
 

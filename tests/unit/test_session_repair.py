@@ -14,9 +14,7 @@ from bridoon.session import store
 from bridoon.session.view import NO_RESULT
 
 HI = Message("user", (Text("hi"),))
-ASKS = Message(
-    "assistant", (Text("Yes."), ToolCall("a", "bash", {}), ToolCall("b", "bash", {})), stop="tool_calls"
-)
+ASKS = Message("assistant", (Text("Yes."), ToolCall("a", "bash", {}), ToolCall("b", "bash", {})), stop="tool_calls")
 
 
 def answer(id: str) -> Message:
@@ -134,9 +132,7 @@ def test_a_saved_answer_without_a_stop_line_is_taken_off_the_front(session: stor
 
 
 def test_an_answer_that_a_hook_changed_is_not_saved_again(session: store.Session) -> None:
-    left(
-        session, HI, Message("assistant", (Text("[redacted]"),), stop="end"), stream=[shown("the key is 123")]
-    )
+    left(session, HI, Message("assistant", (Text("[redacted]"),), stop="end"), stream=[shown("the key is 123")])
     assert len(reopened(session)) == 2
 
 
@@ -145,9 +141,7 @@ def test_an_error_does_not_swallow_what_was_shown(session: store.Session) -> Non
     assert [message.text for message in reopened(session)] == ["hi", "Half"]
 
 
-@pytest.mark.parametrize(
-    "events", [[], [shown("Hello"), stopped(2), {"type": "done"}], [shown(" \n")], [{"a": 1}]]
-)
+@pytest.mark.parametrize("events", [[], [shown("Hello"), stopped(2), {"type": "done"}], [shown(" \n")], [{"a": 1}]])
 def test_a_finished_run_needs_no_repair(session: store.Session, events: list[dict[str, Any]]) -> None:
     left(session, HI, Message("assistant", (Text("Hello"),), stop="end"), stream=events)
     assert len(reopened(session)) == 2
@@ -155,9 +149,7 @@ def test_a_finished_run_needs_no_repair(session: store.Session, events: list[dic
 
 def test_garbage_in_the_stream_is_skipped(session: store.Session) -> None:
     left(session, HI)
-    Path(session.dir, ".stream").write_bytes(
-        b'\xff\n[1]\n{"type":"text","text":3}\n{"type":"text","text":"ok"}\nnull'
-    )
+    Path(session.dir, ".stream").write_bytes(b'\xff\n[1]\n{"type":"text","text":3}\n{"type":"text","text":"ok"}\nnull')
     assert [message.text for message in reopened(session)] == ["hi", "ok"]
 
 

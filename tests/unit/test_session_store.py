@@ -150,9 +150,7 @@ def test_a_broken_sidecar_is_ignored(session: store.Session) -> None:
 
 def test_ordinary_turns_cost_one_file_each(session: store.Session) -> None:
     session.append(say("hi"))
-    session.append(
-        Message("assistant", (Text("Look.\n"), ToolCall("c", "bash", {"x": 1.5})), stop="tool_calls")
-    )
+    session.append(Message("assistant", (Text("Look.\n"), ToolCall("c", "bash", {"x": 1.5})), stop="tool_calls"))
     session.append(Message("tool_result", (ToolResult("c", "bash", "a\n\n"),)))
     session.append(Message("tool_result", (ToolResult("d", "bash", ""),)))
     session.append(Message("assistant", (Text("Done."),), stop="end", usage=Usage(5, 1)))
@@ -162,18 +160,14 @@ def test_ordinary_turns_cost_one_file_each(session: store.Session) -> None:
 def test_pictures_are_files_and_come_back(session: store.Session) -> None:
     picture = Image("image/png", b"\x89PNG")
     session.append(Message("user", (Text("see"), picture)))
-    session.append(
-        Message("tool_result", (ToolResult("c", "t", "two", images=(picture, Image("x/y", b""))),))
-    )
+    session.append(Message("tool_result", (ToolResult("c", "t", "two", images=(picture, Image("x/y", b""))),)))
     assert sorted(os.listdir(Path(session.dir, "images"))) == ["0001-1.png", "0002-1.png", "0002-2.bin"]
     assert store.open_session(session.dir, repair=False).messages() == session.messages()
     Path(session.dir, "images", "0001-1.png").unlink()
     assert "cannot be read" in texts(store.open_session(session.dir, repair=False))[0]
 
 
-def test_a_picture_that_is_a_link_out_of_the_session_is_not_read(
-    session: store.Session, tmp_path: Path
-) -> None:
+def test_a_picture_that_is_a_link_out_of_the_session_is_not_read(session: store.Session, tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("key", "utf-8")
     session.append(Message("user", (Image("image/png", b"x"),)))
     Path(session.dir, "images", "0001-1.png").unlink()
@@ -182,18 +176,14 @@ def test_a_picture_that_is_a_link_out_of_the_session_is_not_read(
 
 
 def test_lone_surrogates_become_replacement_characters(session: store.Session) -> None:
-    saved = session.append(
-        Message("assistant", (Text("a\ud800"), ToolCall("c", "t", {"\udc00": "\ud83d\ude00"})))
-    )
+    saved = session.append(Message("assistant", (Text("a\ud800"), ToolCall("c", "t", {"\udc00": "\ud83d\ude00"}))))
     assert saved.text == "a\ufffd"
     assert saved.calls[0].input == {"\ufffd": "😀"}
     assert store.open_session(session.dir, repair=False).messages() == (saved,)
 
 
 def test_threads_may_append_at_the_same_time(session: store.Session) -> None:
-    threads = [
-        threading.Thread(target=lambda: [session.append(say("x")) for _ in range(20)]) for _ in range(4)
-    ]
+    threads = [threading.Thread(target=lambda: [session.append(say("x")) for _ in range(20)]) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:

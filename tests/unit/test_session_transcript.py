@@ -30,8 +30,7 @@ def test_an_answer_with_a_call_looks_as_documented() -> None:
 def test_a_result_looks_as_documented() -> None:
     message = Message("tool_result", (ToolResult("c1", "bash", "a\nb", failed=True),), seq=3, at=AT)
     assert transcript.encode(message) == (
-        f"---\nrole: tool_result\nseq: 0003\ntimestamp: {AT}\n"
-        "call_id: c1\ntool: bash\nerror: true\n---\na\nb\n"
+        f"---\nrole: tool_result\nseq: 0003\ntimestamp: {AT}\ncall_id: c1\ntool: bash\nerror: true\n---\na\nb\n"
     )
 
 
@@ -72,9 +71,7 @@ def test_the_original_reader_understands_an_ordinary_answer() -> None:
         Text("Two\nlines."),
         ToolCall("c1", "bash", {"command": "ls"}),
     )
-    text = transcript.encode(
-        Message("assistant", (*parts, ToolCall("c2", "read", {})), seq=1, stop="tool_calls")
-    )
+    text = transcript.encode(Message("assistant", (*parts, ToolCall("c2", "read", {})), seq=1, stop="tool_calls"))
     assert read_like_upstream(text) == [
         ("thinking", "c2ln", "first\n\nsecond"),
         ("text", "Two\nlines.\n"),
@@ -85,9 +82,7 @@ def test_the_original_reader_understands_an_ordinary_answer() -> None:
 
 def test_the_original_reader_does_not_take_a_quoted_call_for_a_call() -> None:
     quoted = 'It is written so:\n```tool_call id=x name=bash\n{"command":"rm"}\n```'
-    text = transcript.encode(
-        Message("assistant", (Text(quoted), ToolCall("c1", "t", {})), seq=1, stop="tool_calls")
-    )
+    text = transcript.encode(Message("assistant", (Text(quoted), ToolCall("c1", "t", {})), seq=1, stop="tool_calls"))
     assert [block[0] for block in read_like_upstream(text)] == ["text", "call"]
     assert transcript.decode(text, "0001-assistant.md").text == quoted
 
@@ -106,9 +101,7 @@ def test_a_file_of_the_original_project_is_read() -> None:
 def test_calls_are_recognised_only_where_the_model_stopped_for_calls() -> None:
     text = f"---\nrole: assistant\nstop: end\n---\n{FENCE}tool_call id=a name=b\n{{}}\n{FENCE}\n"
     assert transcript.decode(text, "0001-assistant.md").calls == ()
-    assert transcript.decode(text.replace("stop: end\n", ""), "0001-assistant.md").calls == (
-        ToolCall("a", "b", {}),
-    )
+    assert transcript.decode(text.replace("stop: end\n", ""), "0001-assistant.md").calls == (ToolCall("a", "b", {}),)
 
 
 def test_a_fence_that_is_never_closed_is_text() -> None:
@@ -167,9 +160,7 @@ def test_a_message_without_front_matter_or_last_line_end_is_read(text: str) -> N
 
 
 def test_a_text_that_begins_with_a_rule_is_text() -> None:
-    assert (
-        transcript.decode("---\nnot a header\n---\nx\n", "0001-user.md").text == "---\nnot a header\n---\nx"
-    )
+    assert transcript.decode("---\nnot a header\n---\nx\n", "0001-user.md").text == "---\nnot a header\n---\nx"
 
 
 def test_later_rules_belong_to_the_body() -> None:
@@ -186,9 +177,7 @@ def test_a_picture_is_named_by_a_block_and_read_through_the_loader() -> None:
     text = transcript.encode(message)
     assert text.endswith(f"see\n{FENCE}image mime=image/png file=images/0003-1.png\n{FENCE}\n")
     assert transcript.decode(text, "0003-user.md", {"images/0003-1.png": b"PNG"}.get) == message
-    assert transcript.decode(text, "0003-user.md").parts[1:] == (
-        Text("[the image images/0003-1.png cannot be read]"),
-    )
+    assert transcript.decode(text, "0003-user.md").parts[1:] == (Text("[the image images/0003-1.png cannot be read]"),)
 
 
 @pytest.mark.parametrize("path", ["", "/etc/passwd", "../x.png", "images/../../x.png", "a\0b"])

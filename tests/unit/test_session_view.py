@@ -42,9 +42,7 @@ def test_a_result_without_a_call_becomes_words_of_the_user() -> None:
 
 
 def test_a_call_id_that_occurs_again_is_renamed_with_its_result() -> None:
-    view = valid_view(
-        (user("hi"), asks("call_0"), answer("call_0", "1"), asks("call_0"), answer("call_0", "2"))
-    )
+    view = valid_view((user("hi"), asks("call_0"), answer("call_0", "1"), asks("call_0"), answer("call_0", "2")))
     assert [view[3].calls[0].id, view[4].parts[0]] == ["call_0_2", ToolResult("call_0_2", "bash", "2")]
 
 

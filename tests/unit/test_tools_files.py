@@ -32,12 +32,7 @@ def png(width: int, height: int) -> bytes:
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
     header = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
-    return (
-        b"\x89PNG\r\n\x1a\n"
-        + chunk(b"IHDR", header)
-        + chunk(b"IDAT", zlib.compress(b"\0\0"))
-        + chunk(b"IEND", b"")
-    )
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(b"\0\0")) + chunk(b"IEND", b"")
 
 
 def test_lines_are_shown_with_their_anchors(tmp_path: Path) -> None:
@@ -171,9 +166,7 @@ def test_a_path_that_is_none_is_explained(path: Any, said: str) -> None:
             tool({"path": path, "content": "x"}, Context({"HARNESS_CWD": "/nowhere"}))
 
 
-@pytest.mark.parametrize(
-    ("offset", "said"), [("x", "'x'"), (-1, "-1"), (1.5, "1.5"), (True, "True"), ([], "an array")]
-)
+@pytest.mark.parametrize(("offset", "said"), [("x", "'x'"), (-1, "-1"), (1.5, "1.5"), (True, "True"), ([], "an array")])
 def test_an_offset_that_is_no_number_is_explained(tmp_path: Path, offset: Any, said: str) -> None:
     (tmp_path / "a").write_bytes(b"a\n")
     with pytest.raises(BridoonError, match=f"offset must be a whole number from 0, not {said}"):
@@ -251,9 +244,7 @@ def test_a_loop_of_links_is_an_error(tmp_path: Path) -> None:
         ("src/tools/x", False),
     ],
 )
-def test_a_program_in_a_drop_in_folder_is_reminded_of_its_x_bit(
-    tmp_path: Path, place: str, note: bool
-) -> None:
+def test_a_program_in_a_drop_in_folder_is_reminded_of_its_x_bit(tmp_path: Path, place: str, note: bool) -> None:
     sources = {"HARNESS_SOURCES": f"/a:{tmp_path}/elsewhere"}
     result = write(tmp_path / place, "#!/bin/sh\n", sources)
     assert result.content.endswith("\nnote: not executable yet (chmod +x)") is note

@@ -65,9 +65,7 @@ def test_a_long_result_keeps_head_and_tail_and_names_the_file_with_all_of_it(tmp
     full = tmp_path / ".outputs" / "1.txt"
     text = "".join(f"{number}\n" for number in range(1000))
     shown = bounded(text, {"HARNESS_TOOL_OUTPUT_LIMIT": "100"}, str(full))
-    head, marker, tail = shown.partition(
-        f"\n[... {len(text) - 101} characters cut; the full text is in {full} ...]\n"
-    )
+    head, marker, tail = shown.partition(f"\n[... {len(text) - 101} characters cut; the full text is in {full} ...]\n")
     assert text.startswith(head)
     assert marker
     assert text.rstrip("\n").endswith(tail)

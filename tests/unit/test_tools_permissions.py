@@ -22,8 +22,7 @@ HARMLESS = {"read_file", "skill", "agent"}
 def settings(*lines: str, mode: str = "", scope: str = "home", more: Settings | None = None) -> Settings:
     path = f"/{scope}/settings.conf"
     rules = tuple(
-        Rule(line.split(" ", 1)[0], line.split(" ", 1)[1], path, number)
-        for number, line in enumerate(lines, 1)
+        Rule(line.split(" ", 1)[0], line.split(" ", 1)[1], path, number) for number, line in enumerate(lines, 1)
     )
     values = {"permissions": mode} if mode else {}
     layers = (*(more.layers if more else ()), Layer(path, Source(f"/{scope}", scope), values, rules))
@@ -70,19 +69,14 @@ def test_without_rules_the_mode_decides() -> None:
         assert outcome(FakeRun(settings()), "agent", {"prompt": "x"}, mode=mode) == "pass"
     assert bash(FakeRun(settings()), "ls", "auto") == "pass"
     assert bash(FakeRun(settings(), "yes"), "ls", "ask") == "pass"
-    assert "permissions are read-only, and bash can change things" in bash(
-        FakeRun(settings()), "ls", "read-only"
-    )
+    assert "permissions are read-only, and bash can change things" in bash(FakeRun(settings()), "ls", "read-only")
     assert "nobody can be asked" in outcome(FakeRun(settings(), None), "deploy", {}, mode="ask")
 
 
 def test_deny_wins_over_ask_and_allow_in_every_mode() -> None:
     rules = settings("allow bash(rm *)", "deny bash(rm *)", "ask bash(rm *)")
     for mode in ("auto", "ask", "read-only"):
-        assert (
-            bash(FakeRun(rules), "rm x", mode)
-            == "denied by the rule `deny bash(rm *)` (/home/settings.conf:2)"
-        )
+        assert bash(FakeRun(rules), "rm x", mode) == "denied by the rule `deny bash(rm *)` (/home/settings.conf:2)"
     assert bash(FakeRun(settings("deny read_file")), "ls") == "pass"
     assert "denied" in outcome(FakeRun(settings("deny read*")), "read_file", {"path": "x"})
 
@@ -211,9 +205,7 @@ def test_a_denied_name_is_denied_in_every_directory_and_below_it() -> None:
 def test_other_tools_are_allowed_by_their_only_argument_and_denied_by_any() -> None:
     run = FakeRun(settings("allow web_get(https://docs.org/*)", "deny *(*password*)"))
     assert outcome(run, "web_get", {"url": "https://docs.org/x"}, mode="read-only") == "pass"
-    assert "read-only" in outcome(
-        run, "web_get", {"url": "https://docs.org/x", "to": "/etc"}, mode="read-only"
-    )
+    assert "read-only" in outcome(run, "web_get", {"url": "https://docs.org/x", "to": "/etc"}, mode="read-only")
     assert "denied" in outcome(run, "mail", {"to": ["a"], "body": {"text": "my password"}})
 
 

@@ -105,9 +105,7 @@ class Catalog:
 
     def _arrange(self, survey: Survey) -> Arrangement:
         env = {**self.env, "HARNESS_PROVIDER": self.provider}
-        run_hook: RunHook | None = self._run_hook or process_runner(
-            env, self.cwd, self.home, self.root, self.cancel
-        )
+        run_hook: RunHook | None = self._run_hook or process_runner(env, self.cwd, self.home, self.root, self.cancel)
         if env.get("HARNESS_STAGE") == "sources":
             run_hook = None  # this is such a hook, or was started by one: it would be started again for ever
         arrangement = Arrangement(survey, self.provider, self._protocol, run_hook)

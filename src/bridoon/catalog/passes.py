@@ -123,9 +123,7 @@ def _is_ours(hook: Executable) -> bool:
     return hook.bundled and hook.name in (WALK, SCOPE)
 
 
-def process_runner(
-    env: Mapping[str, str], cwd: str, home: str, root: str, cancel: Stoppable | None = None
-) -> RunHook:
+def process_runner(env: Mapping[str, str], cwd: str, home: str, root: str, cancel: Stoppable | None = None) -> RunHook:
     """Runs `sources` hooks as processes, or inline when they are bundled. Raises BridoonError naming the
     hook."""
 
@@ -155,9 +153,7 @@ def process_runner(
     return run_hook
 
 
-def _spawn(
-    hook: Executable, payload: dict[str, Any], env: dict[str, str], cwd: str, cancel: Stoppable | None
-) -> Any:
+def _spawn(hook: Executable, payload: dict[str, Any], env: dict[str, str], cwd: str, cancel: Stoppable | None) -> Any:
     import json
 
     from bridoon.proc.environment import child_env

@@ -64,9 +64,7 @@ class Prompts:
         """
         users = [source for source in self._sources if source.scope != "bundled"]
         prompts = {source.path: self._prompts(source) for source in (*users, *self._untrusted)}
-        removed = {
-            os.path.basename(path) for source in users for path, size in prompts[source.path] if size == 0
-        }
+        removed = {os.path.basename(path) for source in users for path, size in prompts[source.path] if size == 0}
         for source in self._sources:
             if source.scope == "bundled":
                 for path, _ in self._prompts(source):
@@ -82,21 +80,15 @@ class Prompts:
 
     def _stations(self, users: Sequence[Source]) -> list[tuple[str, Source | None]]:
         """What is visited in turn: a directory, and the source in it (None: only its AGENTS.md counts)."""
-        stations: list[tuple[str, Source | None]] = [
-            (os.path.dirname(source.harness), source) for source in users
-        ]
-        extra: list[tuple[str, Source | None]] = [
-            (os.path.dirname(source.path), source) for source in self._untrusted
-        ]
+        stations: list[tuple[str, Source | None]] = [(os.path.dirname(source.harness), source) for source in users]
+        extra: list[tuple[str, Source | None]] = [(os.path.dirname(source.path), source) for source in self._untrusted]
         nearest = self._nearest_agents()
         if nearest:
             extra.append((nearest, None))
         for place, source in extra:
             below = place.rstrip("/") + "/"
             deeper = (
-                number
-                for number, (other, _) in enumerate(stations)
-                if other != place and other.startswith(below)
+                number for number, (other, _) in enumerate(stations) if other != place and other.startswith(below)
             )
             stations.insert(next(deeper, len(stations)), (place, source))
         return stations

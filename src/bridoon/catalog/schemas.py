@@ -80,9 +80,7 @@ class ToolIndex:
         name = answer["name"]
         other = self._tools.get(name)
         if other is not None:
-            self.problems.append(
-                (tool.path, f"name clash: {other[1].path} is called {name!r} too, and counts")
-            )
+            self.problems.append((tool.path, f"name clash: {other[1].path} is called {name!r} too, and counts"))
             return
         self._tools[name] = (answer, tool)
         self._aliases.setdefault(tool.name, name)
@@ -147,9 +145,7 @@ def _checked_input(schema: object) -> dict[str, Any]:
     if kind != "object":
         raise BridoonError(f"its input_schema has the type {kind!r}; a call's input is always an object")
     properties = schema.get("properties", {})
-    if not isinstance(properties, dict) or not all(
-        isinstance(each, (dict, bool)) for each in properties.values()
-    ):
+    if not isinstance(properties, dict) or not all(isinstance(each, (dict, bool)) for each in properties.values()):
         raise BridoonError("the properties of its input_schema are not objects by name")
     required = schema.get("required", [])
     if not isinstance(required, list) or not all(isinstance(each, str) for each in required):

@@ -124,8 +124,7 @@ def with_provider(shelf: Shelf) -> Shelf:
         return shelf
     source = shelf.source._replace(provider=base)
     executables = {
-        kind: tuple(each._replace(source=source) for each in group)
-        for kind, group in shelf.executables.items()
+        kind: tuple(each._replace(source=source) for each in group) for kind, group in shelf.executables.items()
     }
     variants = tuple(each._replace(source=source) for each in shelf.variants)
     return shelf._replace(source=source, executables=executables, variants=variants)
@@ -157,9 +156,7 @@ class Reader:
             elif name == "settings.conf":
                 settings = entry.path if self._fit_file(entry.path, "settings") else ""
             elif name in MISNAMED and is_folder(entry):
-                self._miss(
-                    entry.path, MISNAMED[name], f"no such folder is read: did you mean {MISNAMED[name]}/ ?"
-                )
+                self._miss(entry.path, MISNAMED[name], f"no such folder is read: did you mean {MISNAMED[name]}/ ?")
         shelf = Shelf(self._source, self._executables, tuple(self._variants), settings, tuple(self._misses))
         return with_provider(shelf)
 
@@ -194,9 +191,7 @@ class Reader:
                 self._folder(entry.path, f"hooks.d/{entry.name}")
                 near = near_stage(entry.name)
                 if near and entries(entry.path):
-                    self._miss(
-                        entry.path, "hooks.d", f"nothing runs this stage by itself: did you mean {near}/ ?"
-                    )
+                    self._miss(entry.path, "hooks.d", f"nothing runs this stage by itself: did you mean {near}/ ?")
             elif not entry.name.startswith(".") and not is_folder(entry) and not entry.name.endswith(PAPERS):
                 self._miss(entry.path, "hooks.d", "a hook lies in hooks.d/<stage>/, not directly in hooks.d/")
 
@@ -219,9 +214,7 @@ class Reader:
             return None
         variant = kind == "providers" and name.endswith(".conf")
         runs = bool(status.st_mode & 0o111) and os.access(path, os.X_OK)
-        reason = (
-            self._reason(name, path, kind, status) if variant or runs else self._not_executable(name, path)
-        )
+        reason = self._reason(name, path, kind, status) if variant or runs else self._not_executable(name, path)
         if reason:
             self._miss(path, kind, reason)
             return None
@@ -305,9 +298,7 @@ def clashes(shelves: list[Shelf]) -> list[NearMiss]:
             for each in group:
                 key = (shelf.source.harness, each.kind, each.name)
                 if key in owners:
-                    reason = (
-                        f"name clash: the pack {shelf.source.pack} has one of the same name, which counts"
-                    )
+                    reason = f"name clash: the pack {shelf.source.pack} has one of the same name, which counts"
                     found.append(NearMiss(owners[key].path, each.kind, reason))
                 owners[key] = each
     return found

@@ -14,7 +14,7 @@ from bridoon.catalog.sources import HARNESS, NearMiss, upward
 
 if TYPE_CHECKING:
     from bridoon.catalog.lookup import Catalog
-    
+
 FILE = "SKILL.md"
 
 RESOURCES = ("scripts", "references", "assets")
@@ -57,9 +57,7 @@ class Skills:
             here: dict[str, Skill] = {}
             for skill in self._read_folder(folder, bundled):
                 if skill.name in here:
-                    reason = (
-                        f"name clash: {here[skill.name].path} has the name {skill.name!r} too, and counts"
-                    )
+                    reason = f"name clash: {here[skill.name].path} has the name {skill.name!r} too, and counts"
                     self.misses.append(NearMiss(skill.path, "skills", reason))
                 else:
                     here[skill.name] = skill
@@ -176,9 +174,7 @@ class Skills:
         name, description = (_one_line(head.get(key)) for key in ("name", "description"))
         if name and description:
             return Skill(name, description, path)
-        missing = " and no ".join(
-            key for key, value in (("name", name), ("description", description)) if not value
-        )
+        missing = " and no ".join(key for key, value in (("name", name), ("description", description)) if not value)
         self._miss(path, f"bad front matter: no {missing} between two --- lines at its start")
         return None
 

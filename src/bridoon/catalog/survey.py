@@ -42,9 +42,7 @@ class Survey:
 
     def bootstrap(self) -> list[Shelf]:
         """The bundled packs and the home: where hooks of the `sources` stage are looked for first."""
-        return [
-            shelf for shelf in self._walk if shelf.source.scope == "bundled" or self._is_home(shelf.source)
-        ]
+        return [shelf for shelf in self._walk if shelf.source.scope == "bundled" or self._is_home(shelf.source)]
 
     def resolve(self, paths: Iterable[str]) -> list[Shelf]:
         """The shelves of directories that a `sources` hook named; those that may not take part are left
@@ -116,9 +114,7 @@ class Survey:
 
     def _read(self, source: Source) -> Shelf:
         shelf = self._shelves[source.path] = Reader(source, self.watch).read()
-        self.alarms += [
-            f"{miss.path} is {miss.reason}" for miss in shelf.misses if miss.reason.startswith("skipped:")
-        ]
+        self.alarms += [f"{miss.path} is {miss.reason}" for miss in shelf.misses if miss.reason.startswith("skipped:")]
         return shelf
 
     def _without_doubles(self, shelves: list[Shelf]) -> list[Shelf]:

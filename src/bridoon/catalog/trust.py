@@ -188,9 +188,7 @@ def _read_records(path: str) -> dict[str, Record]:
             value = json.loads(line)
             one, other = value["inodes"]
             token = str(value.get("token", ""))
-            record = Record(
-                str(value["path"]), str(value["how"]), str(value["at"]), (int(one), int(other)), token
-            )
+            record = Record(str(value["path"]), str(value["how"]), str(value["at"]), (int(one), int(other)), token)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             continue
         if record.how in (OWN, GRANTED, REVOKED):

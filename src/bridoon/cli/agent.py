@@ -105,7 +105,7 @@ def introduce(run: Run) -> None:
     """Say on standard error where the session is and who answers."""
     home = os.path.expanduser("~")
     place = run.session.dir
-    say("session: " + (f"~{place[len(home):]}" if place.startswith(home + "/") else place))
+    say("session: " + (f"~{place[len(home) :]}" if place.startswith(home + "/") else place))
     say(f"provider: {run.env['HARNESS_PROVIDER']}")
     say(f"model: {run.env['HARNESS_MODEL']}")
 
@@ -128,7 +128,9 @@ def attachments(paths: tuple[str, ...], cancel: Cancel | None = None) -> tuple[t
         if mime_type:
             images.append(Image(mime_type, data))
         else:
-            texts.append(f"<attached-file name={os.path.basename(path)!r}>\n{data.decode('utf-8', 'replace')}\n</attached-file>")
+            texts.append(
+                f"<attached-file name={os.path.basename(path)!r}>\n{data.decode('utf-8', 'replace')}\n</attached-file>"
+            )
     return tuple(images), "\n".join(texts)
 
 

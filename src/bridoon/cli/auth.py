@@ -27,9 +27,7 @@ AUTH_SET = Command(
     "It replaces what was stored for that provider.",
     completes="provider",
 )
-AUTH_LIST = Command(
-    "auth list", "list what is stored, secrets masked", "[PROVIDER]", 0, 1, completes="provider"
-)
+AUTH_LIST = Command("auth list", "list what is stored, secrets masked", "[PROVIDER]", 0, 1, completes="provider")
 AUTH_RM = Command("auth rm", "remove a stored key", "PROVIDER [NUMBER]", 1, 2, (LOCAL,), completes="provider")
 AUTH = (AUTH_SET, AUTH_LIST, AUTH_RM)
 ABOUT = "store, list and remove the keys of providers"

@@ -51,9 +51,7 @@ def main(words: list[str], env: Mapping[str, str]) -> int:
     if given is None:
         return 0
     if given.has("--exec") != given.has("--input"):
-        raise UsageError(
-            "--exec and --input belong together", """hs check PATH --exec --input '{"key": "value"}'"""
-        )
+        raise UsageError("--exec and --input belong together", """hs check PATH --exec --input '{"key": "value"}'""")
     from bridoon.loop.place import catalog_of
 
     catalog = catalog_of(env, os.getcwd(), warn=False)
@@ -87,9 +85,7 @@ def _show(finding: Finding, given: Given) -> None:
 def _announce(targets: Iterable[Target], place: Bench, given: Given) -> None:
     """Say, before it happens, which hooks and tools are run for real: they may have effects."""
     run = [
-        target.path
-        for target in targets
-        if target.kind == "hook" or (target.kind == "tool" and given.has("--exec"))
+        target.path for target in targets if target.kind == "hook" or (target.kind == "tool" and given.has("--exec"))
     ]
     if run and sys.stderr is not None:
         print(f"hs check runs, in {place.work}: {clean(', '.join(run))}", file=sys.stderr)
@@ -198,22 +194,14 @@ def _kind_by_place(path: str, name: str, parent: str, grandparent: str) -> str:
 
 def _source_of(path: str, catalog: Catalog) -> Source:
     """The source that a path lies in; one that is not known counts as a project's."""
-    known = [
-        source
-        for source in catalog.unscoped_sources
-        if path == source.path or path.startswith(source.path + "/")
-    ]
-    return (
-        max(known, key=lambda source: len(source.path)) if known else Source(os.path.dirname(path), "project")
-    )
+    known = [source for source in catalog.unscoped_sources if path == source.path or path.startswith(source.path + "/")]
+    return max(known, key=lambda source: len(source.path)) if known else Source(os.path.dirname(path), "project")
 
 
 # ---- checking
 
 
-def _check(
-    target: Target, place: Bench, catalog: Catalog, given: Given, tools: dict[str, str]
-) -> Iterator[Finding]:
+def _check(target: Target, place: Bench, catalog: Catalog, given: Given, tools: dict[str, str]) -> Iterator[Finding]:
     """Findings about a target. `tools` are the paths of the tools met so far, by the names that they gave."""
     file = target.file
     if file is None:

@@ -62,9 +62,7 @@ class Bench:
         self.env = env
         self._cancel = cancel
 
-    def shoot(
-        self, file: Executable, arguments: Sequence[str] = (), stdin: str = "", stage: str = ""
-    ) -> Shot:
+    def shoot(self, file: Executable, arguments: Sequence[str] = (), stdin: str = "", stage: str = "") -> Shot:
         """Run a drop-in once, without a terminal. Raises Cancelled."""
         from bridoon.proc.environment import child_env
         from bridoon.proc.run import WHOLE, CannotStart, command_for, run

@@ -54,9 +54,7 @@ def _name(file: Executable) -> Iterator[Finding]:
     elif file.kind == "commands" and not COMMAND.fullmatch(name):
         yield Finding(path, "error", "no command can be called that", "small letters, digits, - and _ only")
     elif file.kind == "tools" and not TOOL.fullmatch(name):
-        yield Finding(
-            path, "warning", "models are shown another name: letters, digits, _ and - only", "rename it"
-        )
+        yield Finding(path, "warning", "models are shown another name: letters, digits, _ and - only", "rename it")
     elif file.kind.startswith("hooks.d/"):
         yield from _hook_name(file)
 
@@ -69,9 +67,7 @@ def _hook_name(file: Executable) -> Iterator[Finding]:
             file.path, "warning", f"nothing leads to the stage {stage!r} by itself", f"did you mean {near}/ ?"
         )
     if not re.match(r"\d+-", file.name):
-        yield Finding(
-            file.path, "note", "no number in front: it runs after all hooks that have one", "NN-name"
-        )
+        yield Finding(file.path, "note", "no number in front: it runs after all hooks that have one", "NN-name")
     if stage == "tool_exec" and file.name != EXECUTOR and os.fsencode(file.name) > os.fsencode(EXECUTOR):
         text = f"it sorts after {EXECUTOR}, so it sees the result and cannot refuse the call"
         yield Finding(file.path, "note", text, "a gate needs a smaller number: 05-...")
@@ -114,9 +110,7 @@ def _first_line(path: str, start: bytes, env_path: str) -> Iterator[Finding]:
         return
     interpreter = _interpreter(words)
     if not _exists(interpreter, env_path):
-        yield Finding(
-            path, "error", f"its interpreter is missing: {interpreter}", "mend the first line, or install it"
-        )
+        yield Finding(path, "error", f"its interpreter is missing: {interpreter}", "mend the first line, or install it")
     if b"hs py" in line and line != MARK:
         yield Finding(
             path,

@@ -78,20 +78,14 @@ def check_hook(file: Executable, bench: Bench) -> Iterator[Finding]:
     big = _shoot(file, bench, _huge(sample))
     yield from _size(file, shot, big)
     if shot.ms > SLOW:
-        yield Finding(
-            file.path, "warning", f"takes {shot.ms:.0f} ms each time", "it runs in every turn", shot.ms
-        )
+        yield Finding(file.path, "warning", f"takes {shot.ms:.0f} ms each time", "it runs in every turn", shot.ms)
     verdict = "refuses" if gate and shot.failed else "fails on" if shot.failed else "takes"
     text = f"{verdict} a sample payload in {shot.ms:.0f} ms, one of {HUGE // 1000} KB in {big.ms:.0f} ms"
     yield Finding(file.path, "ok", text, ms=shot.ms)
 
 
 def _shoot(file: Executable, bench: Bench, payload: dict[str, Any] | str) -> Shot:
-    text = (
-        payload
-        if isinstance(payload, str)
-        else json.dumps(payload, ensure_ascii=False, separators=(",", ":"))
-    )
+    text = payload if isinstance(payload, str) else json.dumps(payload, ensure_ascii=False, separators=(",", ":"))
     return bench.shoot(file, stdin=text + "\n", stage=file.kind.removeprefix("hooks.d/"))
 
 
@@ -113,9 +107,7 @@ def _observer(file: Executable, shot: Shot) -> Iterator[Finding]:
         return
     answer, wrong = read_answer(shot.out)
     if wrong:
-        yield Finding(
-            file.path, "error", wrong, "a hook prints one JSON object, and everything else to standard error"
-        )
+        yield Finding(file.path, "error", wrong, "a hook prints one JSON object, and everything else to standard error")
         return
     if UNKNOWN not in answer and not _drives(shot):
         yield Finding(
@@ -134,9 +126,7 @@ def _drives(shot: Shot) -> bool:
 def _empty(file: Executable, bench: Bench) -> Iterator[Finding]:
     shot = _shoot(file, bench, {})
     if shot.failed:
-        yield Finding(
-            file.path, "warning", f"fails on an empty payload: {shot.reason}", "take missing fields as empty"
-        )
+        yield Finding(file.path, "warning", f"fails on an empty payload: {shot.reason}", "take missing fields as empty")
 
 
 # ---- gates
@@ -148,9 +138,7 @@ def _gate(file: Executable, sample: dict[str, Any], shot: Shot) -> Iterator[Find
     elif shot.failed:
         yield Finding(file.path, "note", f"refuses bash `true`: {shot.reason}")
         if not shot.err.strip():
-            yield Finding(
-                file.path, "note", "gives no reason", "write one to standard error: the model is told it"
-            )
+            yield Finding(file.path, "note", "gives no reason", "write one to standard error: the model is told it")
     else:
         yield from _kept(file, sample, shot)
 
@@ -158,9 +146,7 @@ def _gate(file: Executable, sample: dict[str, Any], shot: Shot) -> Iterator[Find
 def _more_of_a_gate(file: Executable, bench: Bench) -> Iterator[Finding]:
     """Another tool, and what is no call at all."""
     pre = file.kind == "hooks.d/pre-tool"
-    other = (
-        {**OTHER, UNKNOWN: 1} if pre else {"tool_calls": [OTHER], **OTHER, "call_id": "call_2", UNKNOWN: 1}
-    )
+    other = {**OTHER, UNKNOWN: 1} if pre else {"tool_calls": [OTHER], **OTHER, "call_id": "call_2", UNKNOWN: 1}
     shot = _shoot(file, bench, other)
     if shot.failed:
         yield Finding(file.path, "note", f"refuses read_file: {shot.reason}")
@@ -170,9 +156,7 @@ def _more_of_a_gate(file: Executable, bench: Bench) -> Iterator[Finding]:
     if not shot.failed and shot.out.strip():
         answer, wrong = read_answer(shot.out)
         if not wrong and (answer.get("tool_calls") or answer.get("name")):
-            yield Finding(
-                file.path, "error", "turns nonsense into a call", "exit non-zero when the input is not JSON"
-            )
+            yield Finding(file.path, "error", "turns nonsense into a call", "exit non-zero when the input is not JSON")
         else:
             yield Finding(file.path, "note", "passes on what is not JSON; the loop refuses that itself")
 
@@ -181,9 +165,7 @@ def _kept(file: Executable, sample: dict[str, Any], shot: Shot) -> Iterator[Find
     """Whether the call that went in came out."""
     refused = "every call would be refused"
     if not shot.out.strip():
-        yield Finding(
-            file.path, "error", f"prints nothing: {refused}", "print the payload to let a call pass"
-        )
+        yield Finding(file.path, "error", f"prints nothing: {refused}", "print the payload to let a call pass")
         return
     answer, wrong = read_answer(shot.out)
     if wrong:
@@ -202,9 +184,7 @@ def _kept(file: Executable, sample: dict[str, Any], shot: Shot) -> Iterator[Find
     after = {key: answer.get(key, first.get(key)) for key in CALL}
     before = {key: sample[key] for key in CALL}
     if not any(after.values()):
-        yield Finding(
-            file.path, "error", f"the call is not in what it prints: {refused}", "print what came in"
-        )
+        yield Finding(file.path, "error", f"the call is not in what it prints: {refused}", "print what came in")
     elif after != before or (first and {key: first.get(key) for key in CALL} != before):
         changed = [key for key in CALL if after[key] != before[key]] or ["tool_calls"]
         yield Finding(file.path, "warning", f"changes the call ({', '.join(changed)})")

@@ -50,14 +50,10 @@ def check_tool(file: Executable, bench: Bench, given: str | None, met: dict[str,
         yield from findings
         other = met.setdefault(str(schema.get("name", "")), file.path) if schema else file.path
         if os.path.basename(other) != file.name:
-            yield Finding(
-                file.path, "error", f"name clash: {other} is called {schema['name']!r} too", "rename one"
-            )
+            yield Finding(file.path, "error", f"name clash: {other} is called {schema['name']!r} too", "rename one")
         yield from _cost(file, shot, "--schema")
     else:
-        yield Finding(
-            file.path, "error", "does not know --schema: the model is not shown it", "see hs new tool"
-        )
+        yield Finding(file.path, "error", "does not know --schema: the model is not shown it", "see hs new tool")
     yield from _describe(file, bench)
     if not mentions(file, "--exec"):
         yield Finding(file.path, "error", "does not know --exec: it cannot be run")
@@ -76,9 +72,7 @@ def read_schema(file: Executable, shot: Shot) -> tuple[dict[str, Any], list[Find
         return {}, [Finding(file.path, "error", f"--schema prints no JSON ({wrong}): {lost}")]
     if not isinstance(schema, dict):
         return {}, [
-            Finding(
-                file.path, "error", f"--schema prints a JSON {type(schema).__name__}, not an object: {lost}"
-            )
+            Finding(file.path, "error", f"--schema prints a JSON {type(schema).__name__}, not an object: {lost}")
         ]
     return schema, [*_schema_head(file, schema), *_input_schema(file, schema)]
 
@@ -103,9 +97,7 @@ def _schema_head(file: Executable, schema: dict[str, Any]) -> Iterator[Finding]:
         )
     about = schema.get("description")
     if not isinstance(about, str) or not about.strip():
-        yield Finding(
-            file.path, "warning", "its schema has no description: a model cannot know when to call it"
-        )
+        yield Finding(file.path, "warning", "its schema has no description: a model cannot know when to call it")
 
 
 def _input_schema(file: Executable, schema: dict[str, Any]) -> Iterator[Finding]:
@@ -114,9 +106,7 @@ def _input_schema(file: Executable, schema: dict[str, Any]) -> Iterator[Finding]
         yield Finding(file.path, "note", "no input_schema: it takes no arguments")
         return
     if not isinstance(given, dict) or given.get("type") != "object":
-        yield Finding(
-            file.path, "error", 'input_schema must be an object with "type": "object": model APIs refuse it'
-        )
+        yield Finding(file.path, "error", 'input_schema must be an object with "type": "object": model APIs refuse it')
         return
     properties = given.get("properties", {})
     if not isinstance(properties, dict) or not all(isinstance(each, dict) for each in properties.values()):
@@ -131,13 +121,9 @@ def _input_schema(file: Executable, schema: dict[str, Any]) -> Iterator[Finding]
         yield Finding(file.path, "error", f"required names what is no property: {', '.join(missing)}")
     combined = [word for word in ("anyOf", "oneOf", "allOf") if word in given]
     if combined:
-        yield Finding(
-            file.path, "warning", f"{combined[0]} at the top of input_schema: some model APIs refuse it"
-        )
+        yield Finding(file.path, "warning", f"{combined[0]} at the top of input_schema: some model APIs refuse it")
     plain = [
-        each
-        for each, about in properties.items()
-        if not ({"type", "anyOf", "oneOf", "enum", "$ref"} & set(about))
+        each for each, about in properties.items() if not ({"type", "anyOf", "oneOf", "enum", "$ref"} & set(about))
     ]
     if plain:
         yield Finding(file.path, "note", f"no type given for {', '.join(plain)}")
@@ -210,9 +196,7 @@ def _cost(file: Executable, shot: Shot, flag: str) -> Iterator[Finding]:
     else:
         yield Finding(file.path, "ok", f"{flag} {shot.ms:.0f} ms", ms=shot.ms)
     if shot.err.strip():
-        yield Finding(
-            file.path, "note", f"{flag} writes to standard error: {shot.err.strip().splitlines()[0][:100]!r}"
-        )
+        yield Finding(file.path, "note", f"{flag} writes to standard error: {shot.err.strip().splitlines()[0][:100]!r}")
 
 
 # ---- providers
@@ -239,9 +223,7 @@ def _ready(file: Executable, bench: Bench) -> Iterator[Finding]:
         yield Finding(file.path, "error", f"--ready: {shot.reason}", "answer at once, without network")
         return
     if shot.out.strip():
-        yield Finding(
-            file.path, "warning", f"--ready prints: {shot.out.strip()[:60]!r}", "only the exit code counts"
-        )
+        yield Finding(file.path, "warning", f"--ready prints: {shot.out.strip()[:60]!r}", "only the exit code counts")
     state = "ready" if shot.code == 0 else f"not ready (exit {shot.code})"
     if shot.ms > QUICK:
         yield Finding(

@@ -26,8 +26,8 @@ LINK = re.compile(r"\]\(((?:references|scripts|assets)/[^)\s]+)\)|`((?:reference
 
 def check_skill(directory: str) -> Iterator[Finding]:
     """Findings about a folder with a SKILL.md."""
-    from bridoon.catalog.skills import FILE
     from bridoon.catalog import skillhead
+    from bridoon.catalog.skills import FILE
 
     path = os.path.join(directory, FILE)
     try:
@@ -94,25 +94,17 @@ def check_variant(path: str, source: Source, catalog: Catalog) -> Iterator[Findi
             yield Finding(path, "warning", f"nothing reads the key {key!r}", did_you_mean(key, CONF_KEYS, ""))
     known = {each.name for each in catalog.entries("providers", unscoped=True)}
     if conf.protocol not in known:
-        yield Finding(
-            path, "error", f"no provider is called {conf.protocol!r}", f"one of {', '.join(sorted(known))}"
-        )
+        yield Finding(path, "error", f"no provider is called {conf.protocol!r}", f"one of {', '.join(sorted(known))}")
     if conf.url and not re.match(r"https?://[^/]", conf.url):
         yield Finding(path, "error", f"url is no http or https address: {conf.url[:80]!r}")
     if not conf.model:
         yield Finding(path, "note", "no model: one must be given with -m")
     verdict = catalog.key_allowed(conf, conf.auth_env)
     if not verdict:
-        yield Finding(
-            path, "error", verdict.message, "a project's file never sends a user's key to another host"
-        )
+        yield Finding(path, "error", verdict.message, "a project's file never sends a user's key to another host")
     elif conf.auth_env and not catalog.env.get(conf.auth_env):
         yield Finding(path, "note", f"{conf.auth_env} is not set", f"set it, or: hs auth set {name}")
-    if (
-        conf.auth_env
-        and conf.url.startswith("http://")
-        and not re.match(r"http://(localhost|127\.|\[::1\])", conf.url)
-    ):
+    if conf.auth_env and conf.url.startswith("http://") and not re.match(r"http://(localhost|127\.|\[::1\])", conf.url):
         yield Finding(path, "warning", "the key would travel without encryption", "use https")
     if any(each.name == name for each in catalog.entries("providers", unscoped=True)):
         yield Finding(

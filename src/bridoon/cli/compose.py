@@ -50,7 +50,9 @@ def _ask_trust(directory: str, contents: list[str]) -> bool | None:
     with terminal:
         listing = "\n".join(f"  {line}" for line in contents[:40])
         answer = terminal.ask(
-            f"{directory} came with this checkout. Trust it, and let the following run?", ["yes", "no"], listing
+            f"{directory} came with this checkout. Trust it, and let the following run?",
+            ["yes", "no"],
+            listing,
         )
     return answer == "yes"
 
@@ -79,7 +81,10 @@ def end_children(env: Mapping[str, str], grace: float = 1.0) -> None:
     """
     from bridoon.proc import children
 
-    said = [env.get("HARNESS_BACKGROUND", ""), *(one.settings.get("background") for one in _catalogs.values())]
+    said = [
+        env.get("HARNESS_BACKGROUND", ""),
+        *(one.settings.get("background") for one in _catalogs.values()),
+    ]
     children.end_all(grace=grace, keep=next((word for word in said if word), "") == "keep")
 
 

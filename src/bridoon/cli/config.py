@@ -65,9 +65,7 @@ def _one(name: str, catalog: Catalog, env: Mapping[str, str], as_json: bool) -> 
         rest = {each.name: each for each in [*others(catalog.settings), *_keys_in_use(catalog)]}
         if name not in rest:
             names = [word for each in known.EVERYTHING for word in (each.key, each.variable) if word]
-            raise NotFound(
-                f"no setting is called {clean(name)!r}", did_you_mean(name, names, "hs config lists them")
-            )
+            raise NotFound(f"no setting is called {clean(name)!r}", did_you_mean(name, names, "hs config lists them"))
         value = rest[name]
     if as_json:
         put_json(value._asdict())
@@ -92,9 +90,7 @@ def _keys_in_use(catalog: Catalog) -> list[Value]:
     """The variables in which variants look for their keys, those that are set."""
     names = {conf.auth_env: conf.name for conf in catalog.confs() if os.environ.get(conf.auth_env or "")}
     return [
-        Value(
-            name, shown(name, os.environ[name], secret=True), f"environment: {name}", f"key for {names[name]}"
-        )
+        Value(name, shown(name, os.environ[name], secret=True), f"environment: {name}", f"key for {names[name]}")
         for name in sorted(names)
     ]
 

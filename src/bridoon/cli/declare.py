@@ -127,9 +127,7 @@ def _as_message(name: str, words: list[str]) -> str:
     return f"for a message: hs -- {name} {clean(' '.join(words))}"
 
 
-def sub_command(
-    commands: tuple[Command, ...], words: list[str], default: str = ""
-) -> tuple[Command, list[str]]:
+def sub_command(commands: tuple[Command, ...], words: list[str], default: str = "") -> tuple[Command, list[str]]:
     """Which of several sub-commands the words mean, and the words that are left. Raises UsageError."""
     parent = commands[0].name.split()[0]
     known = {each.name.split()[1]: each for each in commands}

@@ -62,7 +62,11 @@ def main(argv: list[str], env: Mapping[str, str]) -> int:
         # Only the command line asks a real model: a variable that happens to be set must not cost anything.
         named = env.get("HARNESS_PROVIDER", "")
         chosen = options.provider or ("" if named in ("scripted", os.environ.get("HARNESS_PROVIDER", "")) else named)
-        given = {**env, **options.variables(), "HARNESS_SESSIONS": os.path.join(place, ".harness", "sessions")}
+        given = {
+            **env,
+            **options.variables(),
+            "HARNESS_SESSIONS": os.path.join(place, ".harness", "sessions"),
+        }
         given.setdefault("HARNESS_PERMISSIONS", "auto")
         if not chosen:
             script = os.path.join(os.path.dirname(__file__), "demo_script.json")

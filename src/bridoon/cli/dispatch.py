@@ -92,7 +92,7 @@ def start(command: Executable, arguments: list[str], env: dict[str, str], catalo
     if command.bundled and command.marked:
         code = inline.load(command.path).run(arguments, Context(env))
         return code or 0
-    from bridoon.proc.environment import child_env
     from bridoon.proc.become import become
+    from bridoon.proc.environment import child_env
 
     return become(command.path, command.marked, arguments, child_env(env, root=env["HARNESS_ROOT"]))

@@ -111,9 +111,7 @@ class Examination:
             if server is not None:
                 answering.append(server.provider)
                 yield Finding(OK, clean(server.provider), f"{clean(server.why)}: {clean(server.model)}")
-        silent = [
-            clean(each.name) for each in found if each.local and not each.ready and each.name not in answering
-        ]
+        silent = [clean(each.name) for each in found if each.local and not each.ready and each.name not in answering]
         if silent:
             yield Finding(OK, "no answer from", " ".join(silent))
 
@@ -160,9 +158,7 @@ def _able(use: Chosen, findings: list[Finding]) -> Chosen:
     """What a run would use, with the reason when there can be none although a model can be reached."""
     for finding in findings:
         if finding.what == "sessions" and finding.level == BAD and not use.problem:
-            return use._replace(
-                problem=finding.text, hint="HARNESS_SESSIONS names another place for sessions"
-            )
+            return use._replace(problem=finding.text, hint="HARNESS_SESSIONS names another place for sessions")
     return use
 
 

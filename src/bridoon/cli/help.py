@@ -61,9 +61,7 @@ def _about(name: str, catalog: Catalog, env: Mapping[str, str]) -> int:
         return 0
     if found is None:
         names = sorted({each.name for each in catalog.entries("commands")})
-        raise NotFound(
-            f"no command is called {clean(name)!r}", did_you_mean(name, names, "hs help lists them")
-        )
+        raise NotFound(f"no command is called {clean(name)!r}", did_you_mean(name, names, "hs help lists them"))
     about = clean(describe([found], env)[found.path]) or "(no description)"
     put(f"usage: hs {name} ...\n\n{about}\n[{clean(found.path)}]")
     if name in declared.RUNS:
@@ -96,10 +94,7 @@ def _environment() -> list[tuple[str, str]]:
 def _providers(catalog: Catalog, env: Mapping[str, str]) -> str:
     from bridoon.cli.providing import survey
 
-    rows = [
-        (f"{'*' if each.ready else ' '} {clean(each.name)}", clean(each.summary))
-        for each in survey(catalog, env)
-    ]
+    rows = [(f"{'*' if each.ready else ' '} {clean(each.name)}", clean(each.summary)) for each in survey(catalog, env)]
     return columns(rows, total=110) + ("\n  (* ready)" if rows else "")
 
 

@@ -260,9 +260,7 @@ def _entry(each: Executable, name: str, about: str, active: bool, note: str) -> 
 
 def _ordered(entries: list[Entry]) -> list[Entry]:
     """By name; the one that counts first, then those that it hides, the most local first."""
-    ranked = sorted(
-        enumerate(entries), key=lambda item: (os.fsencode(item[1].name), not item[1].active, -item[0])
-    )
+    ranked = sorted(enumerate(entries), key=lambda item: (os.fsencode(item[1].name), not item[1].active, -item[0]))
     return [entry for _, entry in ranked]
 
 

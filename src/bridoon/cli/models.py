@@ -105,9 +105,7 @@ def _of_one(name: str, found: list[Provider], catalog: Catalog, env: Mapping[str
     each = next((each for each in found if each.name == name), None)
     if each is None:
         names = [each.name for each in found]
-        raise NotFound(
-            f"there is no provider {clean(name)!r}", did_you_mean(name, names, "hs providers lists them")
-        )
+        raise NotFound(f"there is no provider {clean(name)!r}", did_you_mean(name, names, "hs providers lists them"))
     default = [Model(name, each.model, "default")] if each.model else []
     endpoint, surroundings = _endpoint(each, catalog, env)
     if endpoint is None:
@@ -117,9 +115,7 @@ def _of_one(name: str, found: list[Provider], catalog: Catalog, env: Mapping[str
     return listed if each.model in names else [*default, *listed]
 
 
-def _endpoint(
-    each: Provider, catalog: Catalog, env: Mapping[str, str]
-) -> tuple[Endpoint | None, dict[str, str]]:
+def _endpoint(each: Provider, catalog: Catalog, env: Mapping[str, str]) -> tuple[Endpoint | None, dict[str, str]]:
     """Where a provider's requests go, with its key; None for a program whose ways only it knows."""
     from bridoon.providers import select
     from bridoon.sdk.script import Context
@@ -155,9 +151,7 @@ def ask(endpoint: Endpoint, env: Mapping[str, str]) -> list[str]:
     timer.daemon = True
     timer.start()
     try:
-        request = Request(
-            where.origin + path + query, {**headers, "Accept": "application/json"}, method="GET"
-        )
+        request = Request(where.origin + path + query, {**headers, "Accept": "application/json"}, method="GET")
         response = pool().request(request, env, cancel, LIMIT)
         content = response.read(SIZE_LIMIT)
         response.close()
@@ -175,9 +169,7 @@ def _names(content: bytes, origin: str) -> list[str]:
     try:
         value: Any = json.loads(content)
     except (ValueError, RecursionError):
-        raise ProviderError(
-            f"{origin} answered no JSON when it was asked for its models", "invalid"
-        ) from None
+        raise ProviderError(f"{origin} answered no JSON when it was asked for its models", "invalid") from None
     if isinstance(value, dict):
         value = value.get("data", value.get("models"))
     if not isinstance(value, list):

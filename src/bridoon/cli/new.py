@@ -124,9 +124,7 @@ def _hook_name(name: str, stage: str) -> tuple[str, str]:
     if not re.match(r"\d+-", name):
         name = f"{'05' if stage in GATES else '50'}-{name}"
     if stage == "tool_exec" and os.fsencode(name) >= b"10-exec":
-        raise UsageError(
-            f"{name} sorts after 10-exec, which runs the tool", "a gate needs a smaller number: 05-..."
-        )
+        raise UsageError(f"{name} sorts after 10-exec, which runs the tool", "a gate needs a smaller number: 05-...")
     return stage, name
 
 
@@ -213,9 +211,5 @@ def _obstacles(plan: Plan, path: str, target: str, env: Mapping[str, str]) -> li
             return [f"note: {clean(target)} is not trusted yet: hs trust"]
         return [f"note: {clean(target)} takes part only below {clean(os.path.dirname(target))}"]
     kind = {"tool": "tools", "command": "commands", "provider": "providers"}.get(plan.kind, "")
-    same = (
-        [each for each in catalog.entries(kind) if each.name == plan.name and each.path != path]
-        if kind
-        else []
-    )
+    same = [each for each in catalog.entries(kind) if each.name == plan.name and each.path != path] if kind else []
     return [f"note: it takes the place of {clean(same[-1].path)}"] if same else []

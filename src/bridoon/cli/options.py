@@ -89,7 +89,9 @@ def parse(words: list[str], *, leading: bool = False) -> tuple[Options, list[str
         elif word in WITHOUT:
             found[WITHOUT[word]] = True
         elif word.startswith("-") and len(word) > 1 and not rest and not word[1:2].isdigit():
-            raise UsageError(f"unknown option {word}", "hs --help lists them; hs -- MESSAGE sends words that begin with -")
+            raise UsageError(
+                f"unknown option {word}", "hs --help lists them; hs -- MESSAGE sends words that begin with -"
+            )
         else:
             rest.append(word)
             if leading:

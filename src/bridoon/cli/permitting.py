@@ -59,9 +59,7 @@ def verdict_on(tool: str, argument: str, catalog: Catalog, env: Mapping[str, str
     index = tool_index(catalog, env)
     found, spec = index.by_name(tool), index.spec(tool)
     if found is None or spec is None:
-        raise NotFound(
-            f"no tool is called {clean(tool)!r}", did_you_mean(tool, [each["name"] for each in index.specs])
-        )
+        raise NotFound(f"no tool is called {clean(tool)!r}", did_you_mean(tool, [each["name"] for each in index.specs]))
     # As the bundled gate has it: only a bundled tool is believed when it says that it just reads.
     reads = (spec.get("annotations") or {}).get("readOnlyHint") is True
     call = policy.call_like(tool, argument, os.getcwd(), env.get("HOME") or os.path.expanduser("~"))

@@ -107,9 +107,7 @@ def survey(catalog: Catalog, env: Env) -> list[Provider]:
     programs = {each.name: each for each in catalog.entries("providers", unscoped=True)}
     variants = {conf.name: conf for conf in catalog.confs() if conf.name not in programs}
     about = describe(programs.values(), env)
-    found = [
-        _program(each, catalog, env, stored)._replace(about=about[each.path]) for each in programs.values()
-    ]
+    found = [_program(each, catalog, env, stored)._replace(about=about[each.path]) for each in programs.values()]
     found += [_variant(conf, programs, catalog, env, stored) for conf in variants.values()]
     return sorted(found, key=lambda each: os.fsencode(each.name))
 

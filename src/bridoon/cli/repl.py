@@ -21,9 +21,7 @@ from bridoon.errors import NotFound, UsageError
 from bridoon.proc import children
 from bridoon.session import history
 
-OPTIONS = tuple(
-    option for option in RUN_OPTIONS if option.name not in ("--json", "--quiet", "--attach", "--cwd")
-)
+OPTIONS = tuple(option for option in RUN_OPTIONS if option.name not in ("--json", "--quiet", "--attach", "--cwd"))
 
 REPL = Command(
     "repl", "talk with the agent, prompt by prompt", "[SESSION]", 0, 1, OPTIONS,

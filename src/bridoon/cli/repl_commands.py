@@ -11,6 +11,7 @@ from bridoon.cli.show import clean, did_you_mean, squeeze, tilde
 from bridoon.cli.terminal.calls import amount, duration
 from bridoon.errors import UsageError
 from bridoon.proc.cancel import Cancel
+from bridoon.wire.digits import whole_number
 
 if TYPE_CHECKING:
     from bridoon.cli.repl_talk import Repl
@@ -68,10 +69,7 @@ def _tools(repl: Repl, argument: str) -> None:
             run.close()
         width = max([len(str(spec["name"])) for spec in specs], default=0)
         room = max(20, repl.paint.columns() - width - 4)
-        lines = [
-            f"  {clean(str(spec['name'])):<{width}}  {squeeze(str(spec['description']), room)}"
-            for spec in specs
-        ]
+        lines = [f"  {clean(str(spec['name'])):<{width}}  {squeeze(str(spec['description']), room)}" for spec in specs]
         lines += [repl.paint.style("yellow", f"  {path}: {reason}") for path, reason in problems]
         repl.say("\n".join(lines) or "there are no tools")
 
@@ -84,18 +82,14 @@ def _model(repl: Repl, argument: str) -> None:
         env = talk.env
         repl.say(f"provider: {env['HARNESS_PROVIDER']}\nmodel: {env['HARNESS_MODEL'] or '(its default)'}")
         repl.say(
-            repl.paint.style(
-                "dim", f"providers: {', '.join(talk.providers())}\n/model MODEL or /model PROVIDER/MODEL"
-            )
+            repl.paint.style("dim", f"providers: {', '.join(talk.providers())}\n/model MODEL or /model PROVIDER/MODEL")
         )
         return
     provider, model = chosen_model(argument, talk.providers(), talk.env["HARNESS_PROVIDER"])
 
     def change(cancel: Cancel) -> None:
         talk.choose(provider, model, cancel)
-        repl.say(
-            f"from now on: {talk.env['HARNESS_PROVIDER']}, {talk.env['HARNESS_MODEL'] or 'its default model'}"
-        )
+        repl.say(f"from now on: {talk.env['HARNESS_PROVIDER']}, {talk.env['HARNESS_MODEL'] or 'its default model'}")
 
     repl.work("looking for the model", change)
 
@@ -113,9 +107,7 @@ def _permissions(repl: Repl, argument: str) -> None:
     talk = repl.conversation
     if not argument:
         kept = f", {len(talk.grants)} allowed for this session" if talk.grants else ""
-        repl.say(
-            f"permissions: {talk.mode}{kept}\n" + repl.paint.style("dim", f"/permissions {'|'.join(MODES)}")
-        )
+        repl.say(f"permissions: {talk.mode}{kept}\n" + repl.paint.style("dim", f"/permissions {'|'.join(MODES)}"))
         return
     if argument not in MODES:
         raise UsageError(f"there is no mode {argument!r}", did_you_mean(argument, MODES))
@@ -178,14 +170,12 @@ def recall(repl: Repl) -> None:
 def _fork(repl: Repl, argument: str) -> None:
     from bridoon.session import history
 
-    if argument and not (argument.isascii() and argument.isdigit() and int(argument)):
-        raise UsageError(
-            f"{argument!r} is not the number of a message", "/fork copies all, /fork 4 the first four"
-        )
+    if argument and not whole_number(argument):
+        raise UsageError(f"{argument!r} is not the number of a message", "/fork copies all, /fork 4 the first four")
     old = repl.conversation.session
 
     def change(cancel: Cancel) -> None:
-        new = history.fork(old, int(argument) if argument else None)
+        new = history.fork(old, whole_number(argument) or None)
         repl.conversation.change_to(new)
         repl.say(f"session: {new.id} (a copy of {old.id} with {len(new.messages())} messages)")
 

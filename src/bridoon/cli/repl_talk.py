@@ -225,9 +225,7 @@ class Repl:
 
     def _crashed(self, crash: Exception) -> None:
         self.say(
-            self.paint.style(
-                "red", f"error: {type(crash).__name__}: {crash} (details in {self.conversation.log})"
-            )
+            self.paint.style("red", f"error: {type(crash).__name__}: {crash} (details in {self.conversation.log})")
         )
         try:
             with open(self.conversation.log, "a", encoding="utf-8") as log:

@@ -11,9 +11,7 @@ from typing import Any
 
 from bridoon.errors import BridoonError
 
-_DISTURBING = re.compile(
-    r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
-)
+_DISTURBING = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 """Control characters, line ends, marks that turn the direction of writing, bytes that are no text."""
 
 

@@ -26,10 +26,8 @@ def trust(argv: list[str], env: Mapping[str, str]) -> int:
         if given.words:
             raise UsageError("hs trust --list takes no directory")
         return _show_records(catalog, given.has("--json"))
-    if given.words:
-        directories = [_harness_dir(given.words[0])]
-    else:
-        directories = [source.path for source in catalog.untrusted]
+    named = [_harness_dir(word) for word in given.words[:1]]
+    directories = named or [source.path for source in catalog.untrusted]
     _refuse_home(directories, catalog)
     waiting = [each for each in directories if catalog.trust.state(each) != GRANTED]
     if given.has("--json"):

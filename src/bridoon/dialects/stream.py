@@ -23,7 +23,7 @@ from bridoon.model.event import (
 from bridoon.model.message import Usage
 
 
-def encode(event: Event) -> dict[str, Any]:
+def encode(event: Event) -> dict[str, Any]:  # noqa: PLR0911 - one per event
     """The line of an event, as a JSON object."""
     match event:
         case TextDelta(text):
@@ -36,7 +36,14 @@ def encode(event: Event) -> dict[str, Any]:
             return {"type": "tool_output", "text": text, **({"id": id} if id else {})}
         case ToolFinished(id, name, failed, seq, seconds):
             error = "true" if failed else "false"  # a string: readers of the protocol compare it as one
-            return {"type": "tool_done", "id": id, "name": name, "seq": seq, "error": error, "seconds": seconds}
+            return {
+                "type": "tool_done",
+                "id": id,
+                "name": name,
+                "seq": seq,
+                "error": error,
+                "seconds": seconds,
+            }
         case TurnEnded(stop, seq, usage):
             return {"type": "stop", "reason": stop, "seq": seq, "usage": usage._asdict()}
         case Notice(text):
@@ -47,7 +54,7 @@ def encode(event: Event) -> dict[str, Any]:
             return {"type": "done", "output": output, "stop": stop, "exit_code": exit_code}
 
 
-def decode(line: dict[str, Any]) -> Event | None:
+def decode(line: dict[str, Any]) -> Event | None:  # noqa: PLR0911 - one per event
     """The event of a line; None for a type that we do not know or a line without its fields."""
     text = line.get("text")
     match line.get("type"):
@@ -78,9 +85,7 @@ def decode(line: dict[str, Any]) -> Event | None:
         case "error":
             return Failed(str(line.get("message", "")))
         case "done":
-            return RunEnded(
-                str(line.get("output", "")), str(line.get("stop", "")), _number(line.get("exit_code"))
-            )
+            return RunEnded(str(line.get("output", "")), str(line.get("stop", "")), _number(line.get("exit_code")))
         case _:
             return None
 

@@ -119,7 +119,7 @@ def _inline(run_: Run, hook: Executable, stage: str, payload: Payload) -> Payloa
     return answer
 
 
-def spawn(  # noqa: PLR0913 - a hook, its input, and how long it may hold what
+def spawn(
     run_: Run,
     hook: Executable,
     stage: str,

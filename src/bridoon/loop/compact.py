@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from bridoon.errors import BridoonError
 from bridoon.loop.chain import run_stage
-from bridoon.loop.run import Front, Run
 from bridoon.loop.place import catalog_of
+from bridoon.loop.run import Front, Run
 from bridoon.model.message import Image, Message, Text, Thinking, ToolCall, ToolResult
 from bridoon.session import store
 from bridoon.session.view import is_summary, window
@@ -103,7 +103,10 @@ def compact(run: Run) -> bool:
         run.compaction_failures += 1
         run.notice("compaction: nothing older than the newest turn is left to summarise")
         return False
-    run.notice(f"compaction: summarising {len(older)} older messages (the full history stays in the session)", once=False)
+    run.notice(
+        f"compaction: summarising {len(older)} older messages (the full history stays in the session)",
+        once=False,
+    )
     try:
         summary = _summarise(run, older)
     except BridoonError as wrong:
@@ -163,7 +166,11 @@ def _summarise(run: Run, older: tuple[Message, ...]) -> str:
         session.append(Message("user", (Text(f"{ASK}\n\n<conversation>\n{material}\n</conversation>"),)))
         payload = run_stage(child, "assemble", {})
         payload.update(tools=[], system="You summarise conversations. Answer with the summary only.")
-        run_stage(child, "receive", {k: v for k, v in run_stage(child, "send", payload).items() if k != "next_state"})
+        run_stage(
+            child,
+            "receive",
+            {k: v for k, v in run_stage(child, "send", payload).items() if k != "next_state"},
+        )
     finally:
         child.close()
     last = session.messages()[-1]

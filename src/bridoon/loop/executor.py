@@ -17,8 +17,8 @@ from bridoon.loop.run import Run
 from bridoon.proc import inline
 from bridoon.proc.run import CannotStart, command_for, run
 from bridoon.sdk.script import Picture, Result
-from bridoon.wire import jsontext
 from bridoon.toolkit.outcome import bounded, note, output_limit
+from bridoon.wire import jsontext
 
 TOOL_LIMIT = 600.0
 """Seconds that a tool may take when neither it nor HARNESS_TOOL_TIMEOUT says otherwise."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from bridoon.errors import Cancelled, HookFailed, LimitReached
 from bridoon.dialects.stream import usage_of
+from bridoon.errors import Cancelled, HookFailed, LimitReached
 from bridoon.loop.chain import Payload, carried, run_stage
 from bridoon.loop.env import turn_limit
 from bridoon.loop.gate import run_tool_exec, settle
@@ -74,10 +74,9 @@ def _stop_word(run: Run) -> str:
 
 def keep_shown(run: Run, stop: str) -> None:
     """Save text that people have seen and that no message holds, so that resuming loses nothing of it."""
-    if not run.shown.strip():
-        run.shown = ""
+    text = run.take_shown()
+    if not text.strip():
         return
-    text, run.shown = run.shown, ""
     message = run.session.append(
         Message("assistant", (Text(text),), stop=stop, provider=run.env.get("HARNESS_PROVIDER", ""))
     )

@@ -190,8 +190,11 @@ def _ask_program(run: Run, hook: Executable, stage: str, given: Payload) -> Payl
         done = spawn(run, hook, stage, given, tty=terminal, limit=limit)
     text = output(hook, stage, done)
     if not text.strip():
-        raise HookFailed(f"hook {hook.path} printed nothing: a gate prints the call to let it pass",
-                         stage=stage, hook=hook.path)
+        raise HookFailed(
+            f"hook {hook.path} printed nothing: a gate prints the call to let it pass",
+            stage=stage,
+            hook=hook.path,
+        )
     return parse(hook, stage, text)
 
 
@@ -239,7 +242,12 @@ def _nonsense(hook: Executable, stage: str, what: str) -> HookFailed:
 
 def _for_call(payload: Payload) -> Payload:
     first = payload["tool_calls"][0]
-    mirror = {"id": first["id"], "name": first["name"], "input": first.get("input", {}), "call_id": first["id"]}
+    mirror = {
+        "id": first["id"],
+        "name": first["name"],
+        "input": first.get("input", {}),
+        "call_id": first["id"],
+    }
     return {**payload, **mirror}
 
 

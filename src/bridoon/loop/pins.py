@@ -124,7 +124,9 @@ class Pins:
         hook, source = pin.hook, pin.hook.source.path
         places = [os.path.relpath(file.path, source) for file in pin.files]
         folder = self._copies.get(hook.path, "")
-        if not (folder and all(_copied(os.path.join(folder, at), file) for at, file in zip(places, pin.files, strict=True))):
+        if not (
+            folder and all(_copied(os.path.join(folder, at), file) for at, file in zip(places, pin.files, strict=True))
+        ):
             try:
                 folder = self._copies[hook.path] = _new_folder(keep)
                 for at, file in zip(places, pin.files, strict=True):

@@ -21,7 +21,6 @@ from bridoon.sdk.script import Context
 from bridoon.session.store import Session
 from bridoon.session.stream import Stream
 
-
 AT_ONCE = 16
 """Concurrent calls of one run that are carried out at the same time; the rest of a larger group waits its turn."""
 
@@ -53,7 +52,7 @@ class Run:
     works takes effect in the next run.
     """
 
-    def __init__(  # noqa: PLR0913 - the parts that a run is made of
+    def __init__(
         self,
         session: Session | None,
         catalog: Catalog,
@@ -90,8 +89,7 @@ class Run:
         """Paths of hooks that were made during this run and failed."""
         self.usage = Usage()
         self.turns = 0
-        self.shown = ""
-        """Text that was shown and is in no saved message yet."""
+        self._shown: list[str] = []
         self.streamed = False
         """Whether the provider showed anything since the last request."""
         self.failure: int = 0
@@ -165,12 +163,12 @@ class Run:
         """Take note of an event that is in the file already, and show it."""
         match event:
             case TextDelta(text):
-                self.shown += text
+                self._shown.append(text)
                 self.streamed = True
             case ToolStarted():
                 self.streamed = True
             case TurnEnded(_, _, usage):
-                self.shown = ""
+                self._shown.clear()
                 self.count(usage)
             case _:
                 pass
@@ -192,6 +190,17 @@ class Run:
 
             yield look
             look()
+
+    @property
+    def shown(self) -> str:
+        """Text that was shown and is in no saved message yet."""
+        return "".join(self._shown)
+
+    def take_shown(self) -> str:
+        """The same, and it counts as saved from now on."""
+        text = self.shown
+        self._shown.clear()
+        return text
 
     def count(self, usage: Usage) -> None:
         """Add tokens to this run and to those that it works for."""

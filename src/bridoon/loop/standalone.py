@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from bridoon.errors import UsageError
 from bridoon.loop.env import start_environment
 from bridoon.loop.place import catalog_of

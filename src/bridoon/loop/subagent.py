@@ -7,9 +7,9 @@ from typing import Any
 
 from bridoon.errors import BridoonError
 from bridoon.loop.follow import carry_out
+from bridoon.loop.place import catalog_of
 from bridoon.loop.resolve import resolve
 from bridoon.loop.run import Front, Run
-from bridoon.loop.place import catalog_of
 from bridoon.loop.standalone import run_of
 from bridoon.model.event import Event, ToolFinished, ToolStarted
 from bridoon.model.message import Message, Text
@@ -19,7 +19,14 @@ from bridoon.session import store
 MAX_DEPTH = 2
 """How deep agents may start agents when HARNESS_MAX_DEPTH (or RLM_MAX_DEPTH) does not say."""
 
-OWN = ("HARNESS_SESSION", "SESSION_DIR", "HARNESS_CWD", "HARNESS_STAGE", "HARNESS_TOOL_FIFO", "HARNESS_SOURCES")
+OWN = (
+    "HARNESS_SESSION",
+    "SESSION_DIR",
+    "HARNESS_CWD",
+    "HARNESS_STAGE",
+    "HARNESS_TOOL_FIFO",
+    "HARNESS_SOURCES",
+)
 """Variables that belong to the parent's run."""
 
 

@@ -50,7 +50,11 @@ def record(run: Run, payload: dict[str, Any]) -> None:
     images = _decoded(payload["images"]) if payload.get("images") else ()
     failed = payload.get("error") in (True, "true")
     name, call_id = str(payload.get("name", "")), str(payload.get("call_id", ""))
-    _save(run, ToolResult(call_id, name, str(payload.get("result", "")), failed, images), payload.get("seconds", 0.0))
+    _save(
+        run,
+        ToolResult(call_id, name, str(payload.get("result", "")), failed, images),
+        payload.get("seconds", 0.0),
+    )
 
 
 def keep_result(run: Run, payload: dict[str, Any]) -> None:

@@ -72,14 +72,4 @@ class RunEnded(NamedTuple):
     exit_code: int = 0
 
 
-Event = (
-    TextDelta
-    | ThinkingDelta
-    | ToolStarted
-    | ToolOutput
-    | ToolFinished
-    | TurnEnded
-    | Notice
-    | Failed
-    | RunEnded
-)
+Event = TextDelta | ThinkingDelta | ToolStarted | ToolOutput | ToolFinished | TurnEnded | Notice | Failed | RunEnded

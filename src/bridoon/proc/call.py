@@ -71,9 +71,7 @@ class Call:
             out = self._output("stdout", stdout, theirs)
             err = self._output("stderr", stderr, theirs) if stderr is not None else _STDOUT
             streams = Streams(given, out, err)
-            self._child = start(
-                argv, env=env, cwd=cwd, streams=streams, call=self.id, session=terminal is None
-            )
+            self._child = start(argv, env=env, cwd=cwd, streams=streams, call=self.id, session=terminal is None)
         except OSError as wrong:
             raise explain(argv, env, cwd, wrong) from None
         finally:

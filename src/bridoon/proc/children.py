@@ -185,9 +185,7 @@ def jobs() -> list[Job]:
     return sorted(found, key=lambda job: job.started)
 
 
-def kill_tree(
-    find: Callable[[], list[Process]], *, grace: float, wait: Callable[[float], object] = time.sleep
-) -> bool:
+def kill_tree(find: Callable[[], list[Process]], *, grace: float, wait: Callable[[float], object] = time.sleep) -> bool:
     """End whatever `find` finds: TERM, `grace` seconds, KILL; True when it finds nothing more.
 
     `wait(seconds)` lets time pass. All in all this takes `grace` + `KILL_PATIENCE` at most.

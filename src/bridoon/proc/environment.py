@@ -16,9 +16,7 @@ from bridoon.proc.table import identity
 OWNER, CALL = "HARNESS_OWNER", "HARNESS_CALL"
 
 
-def child_env(
-    base: Mapping[str, str], *, root: str, extra: Mapping[str, object] | None = None
-) -> dict[str, str]:
+def child_env(base: Mapping[str, str], *, root: str, extra: Mapping[str, object] | None = None) -> dict[str, str]:
     """The environment of a child: everything in `base`, with `extra` on top.
 
     `<root>/bin` stands first in PATH, once. Nothing of the user's is dropped but what no process can be

@@ -103,9 +103,7 @@ def _start(
     raise AssertionError("unreachable")
 
 
-def explain(
-    argv: Sequence[str], env: Mapping[str, str], cwd: str | None, wrong: OSError | ValueError
-) -> CannotStart:
+def explain(argv: Sequence[str], env: Mapping[str, str], cwd: str | None, wrong: OSError | ValueError) -> CannotStart:
     """What the system's refusal to start `argv` means, in a sentence."""
     path = argv[0]
     number = wrong.errno or 0 if isinstance(wrong, OSError) else errno.EINVAL

@@ -43,11 +43,7 @@ class Address(NamedTuple):
 
 def is_loopback(host: str) -> bool:
     """Whether a host name or address always means this machine."""
-    return (
-        host in ("localhost", "::1")
-        or host.endswith(".localhost")
-        or bool(re.fullmatch(r"127(\.\d{1,3}){3}", host))
-    )
+    return host in ("localhost", "::1") or host.endswith(".localhost") or bool(re.fullmatch(r"127(\.\d{1,3}){3}", host))
 
 
 def parse(url: str, what: str = "the URL", *, credentials: bool = False) -> Address:
@@ -120,9 +116,7 @@ def proxy_for(address: Address, env: Mapping[str, str]) -> Address | None:
         value = "http://" + value
     if not value.lower().startswith("http://"):
         kind = value.split("://", 1)[0]
-        raise ConfigError(
-            f"a {kind} proxy is not supported", hint="name an http:// proxy, or the host in NO_PROXY"
-        )
+        raise ConfigError(f"a {kind} proxy is not supported", hint="name an http:// proxy, or the host in NO_PROXY")
     return parse(value, "the proxy", credentials=True)
 
 

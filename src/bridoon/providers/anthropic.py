@@ -110,9 +110,7 @@ def mark_cached(head: dict[str, Any], conversation: list[dict[str, Any]]) -> lis
         head["tools"] = [*head["tools"][:-1], _marked(head["tools"][-1])]
     marked = list(conversation)
     users = [
-        index
-        for index, each in enumerate(conversation[-6:], max(0, len(conversation) - 6))
-        if each["role"] == "user"
+        index for index, each in enumerate(conversation[-6:], max(0, len(conversation) - 6)) if each["role"] == "user"
     ]
     for index in users[-2:]:
         content = marked[index]["content"]
@@ -136,9 +134,7 @@ def read(raw: Mapping[str, Any]) -> Answer:
     found = [_part(table(block)) for block in (content if isinstance(content, list) else [])]
     reason = strings(raw.get("stop_reason")) or "end_turn"
     parts = tuple(part for part in found if part is not None)
-    return Answer(
-        NAME, parts, STOPS.get(reason, reason), strings(raw.get("model")), usage(table(raw.get("usage")))
-    )
+    return Answer(NAME, parts, STOPS.get(reason, reason), strings(raw.get("model")), usage(table(raw.get("usage"))))
 
 
 def from_response(raw: Mapping[str, Any], provider: str, seq: int) -> Message:
@@ -214,9 +210,7 @@ class Reader:
                 return self._stop(block) if block is not None else []
             case "message_start":
                 begun = table(value.get("message"))
-                self._message.update(
-                    {key: each for key, each in begun.items() if key not in ("content", "usage")}
-                )
+                self._message.update({key: each for key, each in begun.items() if key not in ("content", "usage")})
                 self._count(begun.get("usage"))
             case "message_delta":
                 self._message.update(table(value.get("delta")))

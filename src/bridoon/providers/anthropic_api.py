@@ -41,9 +41,7 @@ def ready(context: Context) -> bool:
     """Whether there is a key or an endpoint of the user's."""
     env = context.env
     names = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_HEADER", "ANTHROPIC_API_URL", "ANTHROPIC_BASE_URL")
-    return any(env.get(name) for name in names) or bool(
-        credentials.own_key(context, "anthropic", "ANTHROPIC_API_KEY")
-    )
+    return any(env.get(name) for name in names) or bool(credentials.own_key(context, "anthropic", "ANTHROPIC_API_KEY"))
 
 
 def call(payload: dict[str, Any], context: Context) -> dict[str, Any]:
@@ -83,9 +81,7 @@ def endpoint_of(context: Context) -> Endpoint:
     elif key:
         headers["x-api-key"] = key
     elif address.parse(url, "ANTHROPIC_API_URL").host == "api.anthropic.com":
-        raise NoProvider(
-            "ANTHROPIC_API_KEY is not set", "export ANTHROPIC_API_KEY=..., or run: hs auth set anthropic"
-        )
+        raise NoProvider("ANTHROPIC_API_KEY is not set", "export ANTHROPIC_API_KEY=..., or run: hs auth set anthropic")
     return Endpoint(url, headers, (key,) if key else ())
 
 
@@ -102,8 +98,7 @@ def request_head(payload: Mapping[str, Any], env: Mapping[str, str]) -> dict[str
     tools = payload.get("tools")
     if tools:
         head["tools"] = [
-            {key: tool[key] for key in ("name", "description", "input_schema") if key in tool}
-            for tool in tools
+            {key: tool[key] for key in ("name", "description", "input_schema") if key in tool} for tool in tools
         ]
     effort = knobs.effort(env)
     if effort:

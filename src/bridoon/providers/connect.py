@@ -51,9 +51,7 @@ class Wire:
                 pass
         except ssl.SSLCertVerificationError as wrong:
             message = f"the certificate of {host} is not trusted: {wrong.verify_message}"
-            raise ProviderError(
-                f"{message} (SSL_CERT_FILE names another set of authorities)", "invalid"
-            ) from None
+            raise ProviderError(f"{message} (SSL_CERT_FILE names another set of authorities)", "invalid") from None
         except ssl.SSLError as wrong:
             raise ProviderError(f"no TLS with {host}: {wrong.reason or wrong}", "network") from None
 
@@ -131,9 +129,7 @@ def wait_for(fd: int, event: int, cancel: Stoppable | None, deadline: float) -> 
         raise TimeoutError(errno.ETIMEDOUT, "timed out")
 
 
-def connect(
-    address: Address, proxy: Address | None, env: Mapping[str, str], cancel: Stoppable | None
-) -> Wire:
+def connect(address: Address, proxy: Address | None, env: Mapping[str, str], cancel: Stoppable | None) -> Wire:
     """A connection to `address`, through `proxy` if there is one. Raises ProviderError of kind `network`."""
     # Reading the certificates takes a while: before the server begins to wait for us.
     context = _context(env) if address.scheme == "https" else None
@@ -239,9 +235,7 @@ def _tunnel(wire: Wire, address: Address, proxy: Address, deadline: float) -> No
                 response.end()
             response.feed(data)
     except http1.BadResponse as wrong:
-        raise ProviderError(
-            f"the proxy {proxy.origin} gave no tunnel to {name}: {wrong}", "network"
-        ) from None
+        raise ProviderError(f"the proxy {proxy.origin} gave no tunnel to {name}: {wrong}", "network") from None
     status = response.head.status
     if status != 200 or response.surplus:
         raise ProviderError(

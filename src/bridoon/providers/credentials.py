@@ -53,9 +53,7 @@ class Credential(NamedTuple):
         return 0 < until <= time.time()
 
 
-def load(
-    sources: Iterable[str], notice: Callable[[str], None] = lambda text: None
-) -> dict[str, list[Credential]]:
+def load(sources: Iterable[str], notice: Callable[[str], None] = lambda text: None) -> dict[str, list[Credential]]:
     """The credentials of the source directories (lowest priority first): each provider's most local list.
 
     A file that cannot be used is left out; `notice` is told.
@@ -72,9 +70,7 @@ def load(
             continue
         for provider, entries in stored.items():
             if entries:
-                found[provider] = [
-                    Credential(provider, index, each, path) for index, each in enumerate(entries)
-                ]
+                found[provider] = [Credential(provider, index, each, path) for index, each in enumerate(entries)]
     return found
 
 

@@ -105,9 +105,7 @@ def with_key(catalog: Catalog, env: Mapping[str, str], stored: Credentials) -> F
     return None
 
 
-def reason(
-    each: Executable | ProviderConf, catalog: Catalog, env: Mapping[str, str], stored: Credentials
-) -> str:
+def reason(each: Executable | ProviderConf, catalog: Catalog, env: Mapping[str, str], stored: Credentials) -> str:
     """Why a provider is ready, in words; empty when it is not."""
     from bridoon.catalog.variants import ProviderConf
 
@@ -180,9 +178,7 @@ def default_model(name: str, catalog: Catalog, env: Mapping[str, str]) -> str:
     key = variant_key(catalog, conf, env, stored_credentials(catalog))
     found = local_server([Place(name, where, key)], ASK_LIMIT)
     if found is None:
-        raise NoProvider(
-            f"{name}: no model server answers at {where.origin}", "start it, or name a model with -m"
-        )
+        raise NoProvider(f"{name}: no model server answers at {where.origin}", "start it, or name a model with -m")
     return found.model
 
 

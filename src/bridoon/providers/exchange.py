@@ -108,9 +108,7 @@ class _Call:
                     response.status, response.headers, told, self.endpoint.origin, self.endpoint.secrets
                 )
             if not plain:
-                raise ProviderError(
-                    f"{self.endpoint.origin} answered in an encoding that was not asked for", "invalid"
-                )
+                raise ProviderError(f"{self.endpoint.origin} answered in an encoding that was not asked for", "invalid")
             answer = self._stream(response) if _streamed(response) else self._document(response)
         except ProviderError:
             response.finish()
@@ -136,9 +134,7 @@ class _Call:
                 self._feed(decoder.end(), reader)
         except LineTooLong as wrong:
             response.close()
-            raise ProviderError(
-                f"{self.endpoint.origin} sent a stream that is not sane: {wrong}", "invalid"
-            ) from None
+            raise ProviderError(f"{self.endpoint.origin} sent a stream that is not sane: {wrong}", "invalid") from None
         except ProviderError as wrong:
             if not reader.complete or isinstance(wrong, failures.Refusal):
                 raise
@@ -177,13 +173,9 @@ class _Call:
         try:
             value = document(content.decode("utf-8", "replace"))
         except (ValueError, RecursionError) as wrong:
-            raise ProviderError(
-                f"{self.endpoint.origin} answered with invalid JSON ({wrong})", "incomplete"
-            ) from None
+            raise ProviderError(f"{self.endpoint.origin} answered with invalid JSON ({wrong})", "incomplete") from None
         raw = table(value)
-        if not raw or (
-            raw.get("error") and not any(raw.get(key) for key in ("content", "choices", "output"))
-        ):
+        if not raw or (raw.get("error") and not any(raw.get(key) for key in ("content", "choices", "output"))):
             raise failures.in_stream(value, self.endpoint.origin, self.endpoint.secrets)
         self._show(self.spelling.shown(raw))
         return raw

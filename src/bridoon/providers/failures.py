@@ -44,16 +44,12 @@ class Refusal(ProviderError):
     wanted.
     """
 
-    def __init__(
-        self, message: str, kind: str, *, status: int, retry_after: float | None, retried: bool
-    ) -> None:
+    def __init__(self, message: str, kind: str, *, status: int, retry_after: float | None, retried: bool) -> None:
         super().__init__(message, kind, status=status, retry_after=retry_after)
         self.retried = retried
 
 
-def refusal(
-    status: int, headers: Mapping[str, str], body: bytes, where: str, secrets: Iterable[str]
-) -> Refusal:
+def refusal(status: int, headers: Mapping[str, str], body: bytes, where: str, secrets: Iterable[str]) -> Refusal:
     """The error for an answer with a status other than 200. `where` is the origin that answered."""
     value = _json(body)
     words, code = told(value) if value is not None else (_plain(body, headers), "")
@@ -119,9 +115,7 @@ def told(value: Any) -> tuple[str, str]:
         return "", ""
     words = next((error[key] for key in ("message", "detail", "msg") if isinstance(error.get(key), str)), "")
     codes = [error.get(key) for key in ("code", "type", "status")]
-    code = next(
-        (str(each) for each in codes if isinstance(each, (str, int)) and str(each) not in ("", "error")), ""
-    )
+    code = next((str(each) for each in codes if isinstance(each, (str, int)) and str(each) not in ("", "error")), "")
     if not words and "detail" in error:
         words = json.dumps(error["detail"], ensure_ascii=False)
     metadata = error.get("metadata")

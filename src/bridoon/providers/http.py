@@ -51,9 +51,7 @@ class Response:
     the connection ends early or what comes is no HTTP.
     """
 
-    def __init__(
-        self, pool: Pool, key: Key, wire: Wire, parser: http1.Response, pieces: list[bytes], idle: float
-    ):
+    def __init__(self, pool: Pool, key: Key, wire: Wire, parser: http1.Response, pieces: list[bytes], idle: float):
         assert parser.head is not None
         self.status = parser.head.status
         self.reason = parser.head.reason
@@ -113,9 +111,7 @@ class Response:
             data = self._wire.receive(self._idle)
         except TimeoutError:
             self.close()
-            raise ProviderError(
-                f"no bytes came for {self._idle:.0f} s: the answer was given up", "network"
-            ) from None
+            raise ProviderError(f"no bytes came for {self._idle:.0f} s: the answer was given up", "network") from None
         except OSError as wrong:
             self.close()
             text = f"the connection broke in the middle of the answer: {wrong.strerror or wrong}"

@@ -77,9 +77,7 @@ def call(payload: dict[str, Any], context: Context) -> dict[str, Any]:
     tools = list(payload.get("tools") or [])
     direct = {**env, "no_proxy": "*", "HARNESS_IDLE_TIMEOUT": env.get("HARNESS_IDLE_TIMEOUT") or PATIENCE}
     inner = Context(direct, cancel=context.cancel, emit=context.emit, log=context.log, run=context.run)
-    endpoint = Endpoint(
-        engine.url, {"content-type": "application/json", "authorization": f"Bearer {engine.key}"}
-    )
+    endpoint = Endpoint(engine.url, {"content-type": "application/json", "authorization": f"Bearer {engine.key}"})
     head = {
         "messages": conversation(payload, tools),
         "max_tokens": knobs.count(env, "HARNESS_LOCAL_MAX_TOKENS", MAX_TOKENS),
@@ -137,13 +135,9 @@ def _start(path: str, window: int) -> Engine:
     try:
         import xllamacpp  # type: ignore[import-not-found,import-untyped,unused-ignore]
     except ImportError:
-        raise NoProvider(
-            "the provider local needs the package xllamacpp", "pip install 'bridoon[local]'"
-        ) from None
+        raise NoProvider("the provider local needs the package xllamacpp", "pip install 'bridoon[local]'") from None
     if not os.path.isfile(path):
-        raise NoProvider(
-            f"there is no model file {path}", "name a GGUF file: HARNESS_LOCAL_MODEL=FILE or -m FILE"
-        )
+        raise NoProvider(f"there is no model file {path}", "name a GGUF file: HARNESS_LOCAL_MODEL=FILE or -m FILE")
     params = xllamacpp.CommonParams()
     params.model.path = path
     try:
@@ -175,9 +169,7 @@ def model_path(payload: Mapping[str, Any], context: Context) -> str:
     """
     path = knobs.model_of(payload, context.env) or context.env.get("HARNESS_LOCAL_MODEL", "")
     if not path:
-        raise NoProvider(
-            "the provider local has no model", "name a GGUF file: HARNESS_LOCAL_MODEL=FILE or -m FILE"
-        )
+        raise NoProvider("the provider local has no model", "name a GGUF file: HARNESS_LOCAL_MODEL=FILE or -m FILE")
     return _absolute(path, context)
 
 
@@ -199,11 +191,7 @@ def conversation(payload: Mapping[str, Any], tools: Sequence[Mapping[str, Any]])
     for message in map(table, payload.get("messages") or []):
         role = strings(message.get("role"))
         content = message.get("content")
-        blocks = (
-            [{"type": "text", "text": content}]
-            if isinstance(content, str)
-            else list(map(table, content or []))
-        )
+        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else list(map(table, content or []))
         names.update({block["id"]: block["name"] for block in blocks if block.get("type") == "tool_use"})
         texts = [_spoken(block, role, names, bool(tools)) for block in blocks]
         text = "\n".join(each for each in texts if each)

@@ -69,14 +69,10 @@ def call(payload: dict[str, Any], context: Context) -> dict[str, Any]:
     Raises ProviderError, NoProvider without a key, ConfigError for settings that are wrong.
     """
     shape = payload.get("protocol")
-    responses = shape == "openai-responses" or (
-        shape != "openai" and context.env.get("OPENAI_API") == "responses"
-    )
+    responses = shape == "openai-responses" or (shape != "openai" and context.env.get("OPENAI_API") == "responses")
     protocol = protocol_module("responses" if responses else "chat")
     endpoint = endpoint_of(context, responses)
-    head = (
-        responses_head(payload, context.env) if responses else chat_head(payload, context.env, endpoint.url)
-    )
+    head = responses_head(payload, context.env) if responses else chat_head(payload, context.env, endpoint.url)
     system = payload.get("system")
     conversation = payload.get("messages") or []
     if system and not responses:
@@ -88,9 +84,7 @@ def call(payload: dict[str, Any], context: Context) -> dict[str, Any]:
     while True:
         items = join([without_images(each) for each in conversation] if model in _blind else conversation)
         names = claims(payload, context)
-        spelling = Spelling(
-            partial(protocol.Reader, names, endpoint.origin, endpoint.secrets), protocol.shown
-        )
+        spelling = Spelling(partial(protocol.Reader, names, endpoint.origin, endpoint.secrets), protocol.shown)
         content = body(head, "input" if responses else "messages", items)
         try:
             return exchange(endpoint, content, spelling, context)
@@ -213,8 +207,7 @@ CHANGES: dict[str, tuple[Callable[[Head], bool], str]] = {
     "include": (partial(_without, "include"), ""),
     "reasoning_effort": (
         partial(_without, "reasoning_effort"),
-        "the service refuses reasoning_effort: HARNESS_THINKING has no effect"
-        " (OPENAI_API=responses may take it)",
+        "the service refuses reasoning_effort: HARNESS_THINKING has no effect (OPENAI_API=responses may take it)",
     ),
 }
 """Word in a refusal to the change that may satisfy the service, and what the user should know then."""

@@ -87,9 +87,7 @@ def _content(parts: Pieces) -> str | list[dict[str, Any]]:
     texts = [part.text for part in parts if isinstance(part, Text)]
     if len(texts) == len(parts):
         return "\n\n".join(texts)
-    return [
-        {"type": "text", "text": part.text} if isinstance(part, Text) else _picture(part) for part in parts
-    ]
+    return [{"type": "text", "text": part.text} if isinstance(part, Text) else _picture(part) for part in parts]
 
 
 def _picture(picture: Image) -> dict[str, Any]:
@@ -235,9 +233,7 @@ def usage(counts: Mapping[str, Any]) -> Usage:
     details = table(counts.get("prompt_tokens_details"))
     cached = number(details.get("cached_tokens")) or number(counts.get("prompt_cache_hit_tokens"))
     written = number(details.get("cache_write_tokens"))
-    return Usage(
-        number(counts.get("prompt_tokens")), number(counts.get("completion_tokens")), cached, written
-    )
+    return Usage(number(counts.get("prompt_tokens")), number(counts.get("completion_tokens")), cached, written)
 
 
 # ---- stream -> response

@@ -60,9 +60,7 @@ def message(answer: Answer, provider: str, seq: int, used: Collection[str] = ())
 def name_calls(parts: tuple[Part, ...], seq: int, used: Collection[str]) -> tuple[Part, ...]:
     """The parts with an id of its own for every call: missing ids are made, repeated ones get a suffix."""
     claims = Claims(seq, used)
-    return tuple(
-        part._replace(id=claims.claim(part.id)) if isinstance(part, ToolCall) else part for part in parts
-    )
+    return tuple(part._replace(id=claims.claim(part.id)) if isinstance(part, ToolCall) else part for part in parts)
 
 
 class Claims:

@@ -38,9 +38,7 @@ def assemble(
     return payload
 
 
-def save(
-    raw: dict[str, Any], session: Conversation, answer: outcome.Answer, context: Context
-) -> dict[str, Any]:
+def save(raw: dict[str, Any], session: Conversation, answer: outcome.Answer, context: Context) -> dict[str, Any]:
     """Save an answer and say what follows: its tool calls, or the end with its text.
 
     Emits `stop`, and a notice when something of the answer was dropped.

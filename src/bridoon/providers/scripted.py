@@ -87,9 +87,7 @@ def _parse(path: str) -> Any:
         with open(path, encoding="utf-8") as file:
             text = file.read()
     except (OSError, UnicodeDecodeError) as wrong:
-        raise ConfigError(
-            f"the script cannot be read: {getattr(wrong, 'strerror', None) or wrong}", path
-        ) from None
+        raise ConfigError(f"the script cannot be read: {getattr(wrong, 'strerror', None) or wrong}", path) from None
     if path.endswith(".json"):
         import json
 
@@ -106,9 +104,7 @@ def _parse(path: str) -> Any:
     except yaml.YAMLError as wrong:
         mark = getattr(wrong, "problem_mark", None)
         place = f"line {mark.line + 1}" if mark is not None else ""
-        raise ConfigError(
-            f"the script is not valid YAML: {getattr(wrong, 'problem', wrong)}", path, place
-        ) from None
+        raise ConfigError(f"the script is not valid YAML: {getattr(wrong, 'problem', wrong)}", path, place) from None
     except RecursionError:
         raise ConfigError("the script is nested too deeply", path) from None
 
@@ -212,9 +208,7 @@ def call(payload: dict[str, Any], context: Context) -> dict[str, Any]:
     steps = load(path, _text(messages[:1]))
     position = _position(messages, context)
     if position >= len(steps):
-        raise ProviderError(
-            f"{path}: the script has {len(steps)} steps, and this is answer {position + 1}", "invalid"
-        )
+        raise ProviderError(f"{path}: the script has {len(steps)} steps, and this is answer {position + 1}", "invalid")
     step = steps[position]
     last = _last(messages)
     words = {
@@ -252,9 +246,7 @@ def _blocks(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     blocks: list[dict[str, Any]] = []
     for message in messages:
         content = message.get("content")
-        blocks += (
-            [{"type": "text", "text": content}] if isinstance(content, str) else map(table, content or [])
-        )
+        blocks += [{"type": "text", "text": content}] if isinstance(content, str) else map(table, content or [])
     return blocks
 
 
@@ -277,9 +269,7 @@ def _check(step: Step, last: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     groups: dict[str, str] = {}
     for wanted in _listed(expect.get("contains")):
         if wanted not in text:
-            raise ProviderError(
-                f"{step.place}: expected {wanted!r} in the last message: {shown!r}", "invalid"
-            )
+            raise ProviderError(f"{step.place}: expected {wanted!r} in the last message: {shown!r}", "invalid")
     for unwanted in _listed(expect.get("absent")):
         if unwanted in text:
             raise ProviderError(
@@ -288,9 +278,7 @@ def _check(step: Step, last: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     for pattern in _listed(expect.get("matches")):
         found = re.search(pattern, text, re.S)
         if found is None:
-            raise ProviderError(
-                f"{step.place}: nothing matches {pattern!r} in the last message: {shown!r}", "invalid"
-            )
+            raise ProviderError(f"{step.place}: nothing matches {pattern!r} in the last message: {shown!r}", "invalid")
         groups.update({f"match.{index}": group or "" for index, group in enumerate(found.groups(), 1)})
     if "failed" in expect:
         results = [block for block in _blocks(last) if block.get("type") == "tool_result"]
@@ -321,18 +309,14 @@ def _fail(step: Step, attempt: int) -> None:
     )
 
 
-def _answer(
-    step: Step, words: Mapping[str, str], payload: dict[str, Any], context: Context
-) -> dict[str, Any]:
+def _answer(step: Step, words: Mapping[str, str], payload: dict[str, Any], context: Context) -> dict[str, Any]:
     """The response of a step, shown word by word."""
     names = receive.claims(payload, context)
     say, think = _filled(step.say, words), _filled(step.think, words)
     content: list[dict[str, Any]] = []
     for kind, text in (("thinking", think), ("text", say)):
         if text:
-            content.append(
-                {"type": kind, kind: text, **({"signature": "script"} if kind == "thinking" else {})}
-            )
+            content.append({"type": kind, kind: text, **({"signature": "script"} if kind == "thinking" else {})})
             for word in re.findall(r"\S+\s*|\s+", text):
                 context.emit({"type": kind, "text": word})
     for each in step.calls:

@@ -43,9 +43,7 @@ class Prepared(NamedTuple):
     """Whether to ask for events while the answer is made (`--stream`)."""
 
 
-def prepare(
-    catalog: Catalog, name: str, env: Mapping[str, str], stored: Credentials | None = None
-) -> Prepared:
+def prepare(catalog: Catalog, name: str, env: Mapping[str, str], stored: Credentials | None = None) -> Prepared:
     """Find what serves the provider `name`: an executable, or a `.conf` and the executable of its protocol.
 
     `stored` are the credentials to use, by default those of the catalog's sources. Raises NotFound,
@@ -78,9 +76,7 @@ def stored_credentials(catalog: Catalog) -> Credentials:
 def setting_variables(settings: Settings, env: Mapping[str, str]) -> dict[str, str]:
     """What `settings.conf` says to providers, as variables; those that are set already win."""
     return {
-        variable: settings.get(key)
-        for key, variable in SETTINGS.items()
-        if settings.get(key) and not env.get(variable)
+        variable: settings.get(key) for key, variable in SETTINGS.items() if settings.get(key) and not env.get(variable)
     }
 
 
@@ -152,9 +148,7 @@ def variant_key(catalog: Catalog, conf: ProviderConf, env: Mapping[str, str], st
     return ""
 
 
-def _check_host(
-    catalog: Catalog, conf: ProviderConf, variable: str, stored: credentials.Credential | None
-) -> None:
+def _check_host(catalog: Catalog, conf: ProviderConf, variable: str, stored: credentials.Credential | None) -> None:
     if stored is not None:
         scopes = {source.path: source.scope for source in catalog.unscoped_sources}
         if scopes.get(stored.path.rpartition("/")[0]) == "project":
@@ -191,9 +185,7 @@ def _asks_to_stream(provider: Executable, env: Mapping[str, str], word: str) -> 
         return False
     if b"\0" in content:
         return b"--stream" in content
-    return any(
-        b"--stream" in line for line in content.split(b"\n") if not line.lstrip().startswith((b"#", b"//"))
-    )
+    return any(b"--stream" in line for line in content.split(b"\n") if not line.lstrip().startswith((b"#", b"//")))
 
 
 def knows(provider: Executable, flag: bytes) -> bool:

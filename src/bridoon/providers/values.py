@@ -49,9 +49,7 @@ def arguments(given: Any) -> tuple[dict[str, Any], str]:
     if too_deep(value):
         return {}, f"the arguments are nested more than {DEEPEST} levels deep"
     if not isinstance(value, dict):
-        kind = {list: "an array", str: "a string", type(None): "null", bool: "a boolean"}.get(
-            type(value), "a number"
-        )
+        kind = {list: "an array", str: "a string", type(None): "null", bool: "a boolean"}.get(type(value), "a number")
         shown = given if isinstance(given, str) else dump(given)
         return {}, f"the arguments are {kind}, not a JSON object: {shown[:QUOTED]}"
     return value, ""

@@ -117,7 +117,7 @@ class DropIn(NamedTuple):
     schema: Mapping[str, Any]
     """A tool's `{name, description, input_schema, annotations}`; empty for other kinds."""
     ready: Callable[[Context], bool] | None = None
-    defaults: Mapping[str, str] = {}  # noqa: RUF012 - never mutated
+    defaults: Mapping[str, str] = {}
     environment: str = ""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -199,7 +199,10 @@ def _tool_program(drop_in: DropIn, argv: list[str], context: Context) -> int:
         case ["--exec"]:
             pass
         case _:
-            print(f"usage: {drop_in.schema['name']} --schema | --describe | --exec < input.json", file=sys.stderr)
+            print(
+                f"usage: {drop_in.schema['name']} --schema | --describe | --exec < input.json",
+                file=sys.stderr,
+            )
             return 2
     started = time.monotonic()
     answer = drop_in.run(_read_object(), context)

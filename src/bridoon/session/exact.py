@@ -80,9 +80,7 @@ def clean_value(value: Any) -> Any:
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, dict):
-        return {
-            clean(key) if isinstance(key, str) else key: clean_value(inner) for key, inner in value.items()
-        }
+        return {clean(key) if isinstance(key, str) else key: clean_value(inner) for key, inner in value.items()}
     if isinstance(value, tuple) and hasattr(value, "_make"):
         return type(value)(*map(clean_value, value))
     if isinstance(value, (list, tuple)):

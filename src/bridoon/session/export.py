@@ -22,10 +22,7 @@ def export(session: Session, format: str = "md") -> str:
             return "".join(_markdown(session, messages))
         case "json":
             about = {"id": session.id, **{key: value for key, value in session.conf.items() if key != "id"}}
-            return (
-                exact.dump({**about, "messages": [exact.to_json(message, _embedded) for message in messages]})
-                + "\n"
-            )
+            return exact.dump({**about, "messages": [exact.to_json(message, _embedded) for message in messages]}) + "\n"
         case "jsonl":
             return "".join(exact.dump(exact.to_json(message, _embedded)) + "\n" for message in messages)
         case _:
@@ -40,11 +37,7 @@ def _embedded(image: Image) -> dict[str, Any]:
 
 def _markdown(session: Session, messages: tuple[Message, ...]) -> Iterator[str]:
     yield f"# Session {session.id}\n"
-    about = [
-        f"{key}: {value}"
-        for key in ("created", "cwd", "provider", "model")
-        if (value := session.conf.get(key))
-    ]
+    about = [f"{key}: {value}" for key in ("created", "cwd", "provider", "model") if (value := session.conf.get(key))]
     if about:
         yield "\n" + "".join(f"* {line}\n" for line in about)
     for message in messages:
@@ -60,9 +53,7 @@ def _part(part: Part) -> str:
         case Text(text):
             return text.rstrip("\n") + "\n"
         case Thinking(text, _, redacted):
-            return "_Thinking_\n\n" + fenced(
-                "text", text or f"({len(redacted)} characters that are not shown)"
-            )
+            return "_Thinking_\n\n" + fenced("text", text or f"({len(redacted)} characters that are not shown)")
         case Image(mime_type, data):
             return f"_Picture: {mime_type}, {len(data)} bytes_\n"
         case ToolCall(_, name, input, error):

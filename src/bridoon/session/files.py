@@ -105,10 +105,7 @@ def sweep(folder: str) -> None:
         if name.startswith(TMP):
             path = f"{folder}/{name}"
             try:
-                if (
-                    not _lives(name[len(TMP) :].partition("-")[0])
-                    or os.stat(path).st_mtime < time.time() - 3600
-                ):
+                if not _lives(name[len(TMP) :].partition("-")[0]) or os.stat(path).st_mtime < time.time() - 3600:
                     os.unlink(path)
             except OSError:  # gone meanwhile, or nothing of ours
                 pass

@@ -105,10 +105,7 @@ def _tail(events: Iterable[bytes]) -> tuple[int | None, list[tuple[str, str]]]:
             break
         if kind in ("text", "thinking") and isinstance(text, str):
             deltas.append((kind, text))
-    runs = [
-        (kind, [text for _, text in group])
-        for kind, group in groupby(reversed(deltas), key=lambda each: each[0])
-    ]
+    runs = [(kind, [text for _, text in group]) for kind, group in groupby(reversed(deltas), key=lambda each: each[0])]
     return after, [(kind, "".join(texts)) for kind, texts in runs]
 
 

@@ -207,9 +207,7 @@ def check_id(text: str) -> str:
     return text
 
 
-def create(
-    root: str, *, cwd: str, provider: str = "", model: str = "", parent: str = "", id: str = ""
-) -> Session:
+def create(root: str, *, cwd: str, provider: str = "", model: str = "", parent: str = "", id: str = "") -> Session:
     """Make a session in `root`. Without an `id` it is named after the time and the process.
 
     Raises UsageError when `id` is no name or is taken.
@@ -217,9 +215,7 @@ def create(
     return create_with(root, {"provider": provider, "model": model, "cwd": cwd, "parent": parent}, id=id)
 
 
-def create_with(
-    root: str, conf: dict[str, str], *, id: str = "", fill: Callable[[str], None] | None = None
-) -> Session:
+def create_with(root: str, conf: dict[str, str], *, id: str = "", fill: Callable[[str], None] | None = None) -> Session:
     """Make a session whose directory appears with all that `fill` puts into it."""
     wanted = check_id(id) if id else time.strftime("%Y%m%d-%H%M%S-") + str(os.getpid())
     root = os.path.abspath(root)

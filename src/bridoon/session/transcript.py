@@ -51,9 +51,7 @@ _KINDS = {
     "tool_result": ("image",),
 }
 _TOKENS = ("tokens_in", "tokens_out", "tokens_cache_read", "tokens_cache_write")
-_COMMON = frozenset(
-    {"role", "seq", "timestamp", "model", "provider", "stop", "escape", "id_encoding", *_TOKENS}
-)
+_COMMON = frozenset({"role", "seq", "timestamp", "model", "provider", "stop", "escape", "id_encoding", *_TOKENS})
 _OWN = {
     "user": _COMMON,
     "assistant": _COMMON | {"call_errors"},
@@ -113,8 +111,7 @@ def _about(message: Message) -> dict[str, str]:
     if message.usage is not None:
         cached = any(message.usage[2:])
         found.update(
-            (key, str(count))
-            for key, count in zip(_TOKENS[: 4 if cached else 2], message.usage, strict=False)
+            (key, str(count)) for key, count in zip(_TOKENS[: 4 if cached else 2], message.usage, strict=False)
         )
     errors = {call.id: call.error for call in message.calls if call.error} if always else {}
     if errors:
@@ -239,11 +236,7 @@ def _errors(header: str) -> dict[str, str]:
         value = exact.load(header) if header else {}
     except ValueError:
         return {}
-    return (
-        {id: error for id, error in value.items() if isinstance(error, str)}
-        if isinstance(value, dict)
-        else {}
-    )
+    return {id: error for id, error in value.items() if isinstance(error, str)} if isinstance(value, dict) else {}
 
 
 def _usage(headers: dict[str, str]) -> Usage | None:
@@ -266,9 +259,7 @@ def _as_it_is(text: str) -> str:
 
 
 def _quote(text: str) -> str:
-    return _QUOTED.sub(
-        lambda found: "".join(f"%{byte:02X}" for byte in found[0].encode("utf-8", "replace")), text
-    )
+    return _QUOTED.sub(lambda found: "".join(f"%{byte:02X}" for byte in found[0].encode("utf-8", "replace")), text)
 
 
 def _unquote(text: str) -> str:

@@ -158,9 +158,7 @@ def _answered(message: Message, results: list[Message], ids: set[str]) -> list[M
         out.append(found)
     if renamed != [call.id for call in calls]:
         fresh = iter(renamed)
-        parts = (
-            part._replace(id=next(fresh)) if isinstance(part, ToolCall) else part for part in message.parts
-        )
+        parts = (part._replace(id=next(fresh)) if isinstance(part, ToolCall) else part for part in message.parts)
         out[0] = message._replace(parts=tuple(parts))
     return out
 
@@ -182,7 +180,5 @@ def _result(message: Message) -> ToolResult:
 
 def _as_words(message: Message) -> Message:
     result = _result(message)
-    words = (
-        f"[a result of {result.name or 'a tool'} whose call is not in this conversation]\n{result.content}"
-    )
+    words = f"[a result of {result.name or 'a tool'} whose call is not in this conversation]\n{result.content}"
     return Message("user", (Text(words), *result.images), seq=message.seq, at=message.at)

@@ -234,8 +234,7 @@ def detail_of(call: Call) -> str:
 def printable(text: str) -> str:
     """The text with control and direction characters made visible: it cannot draw over what it says."""
     return "".join(
-        char if char in "\n\t" or char.isprintable() else char.encode("unicode_escape").decode()
-        for char in text
+        char if char in "\n\t" or char.isprintable() else char.encode("unicode_escape").decode() for char in text
     )
 
 
@@ -243,9 +242,7 @@ def ask_terminal(question: str, detail: str) -> str | None:
     """Ask on the controlling terminal, yes or no; None without one."""
     try:
         with open("/dev/tty", "r+b", buffering=0) as terminal:
-            terminal.write(
-                f"{printable(detail)}\n{printable(question)} [y/N, or why not] ".encode("utf-8", "replace")
-            )
+            terminal.write(f"{printable(detail)}\n{printable(question)} [y/N, or why not] ".encode("utf-8", "replace"))
             return terminal.readline().decode("utf-8", "replace").strip() or NO
     except OSError:
         return None

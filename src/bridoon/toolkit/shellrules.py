@@ -78,8 +78,7 @@ def allows(patterns: list[Pattern], command: str) -> bool:
         return True
     commands = simple_commands(command)
     return bool(commands) and all(
-        not _runs_others(each) and any(_fits(pattern, each) for pattern in patterns)
-        for each in commands or ()
+        not _runs_others(each) and any(_fits(pattern, each) for pattern in patterns) for each in commands or ()
     )
 
 
@@ -111,9 +110,7 @@ def prefixes(command: str) -> list[str]:
 
 
 def _plain(text: str) -> bool:
-    return (
-        bool(text) and not _GLOB & set(text) and not any(char.isspace() for char in text) and ")" not in text
-    )
+    return bool(text) and not _GLOB & set(text) and not any(char.isspace() for char in text) and ")" not in text
 
 
 def _runs_others(command: Command) -> bool:

@@ -47,9 +47,7 @@ _HERE = re.compile(r"<<-?[ \t]*(\\?[^\s;&|<>()]+)")
 _PLAIN = re.compile(r"[^\\'\"`$ \t\r\n;&|()<>]+")
 _TO_SINGLE = re.compile(r"[^']*'")
 _TO_QUOTE = {quote: re.compile(rf"(?:[^\\{quote}]|\\.)*{quote}", re.DOTALL) for quote in "'\""}
-_ANSI = re.compile(
-    r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|([0-7]{1,3})|(.))", re.DOTALL
-)
+_ANSI = re.compile(r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|([0-7]{1,3})|(.))", re.DOTALL)
 _ANSI_LETTERS = dict(zip("ntrabeEfv", "\n\t\r\a\b\x1b\x1b\f\v", strict=True))
 _OPERATOR = re.compile(r"<<<|[<>&|]+")
 _FD = re.compile(r"[0-9]+|\{\w+\}")
@@ -265,9 +263,7 @@ class _Scanner:
         """A quoted string; a quote that is never closed is left out."""
         end = self._closing('"') if quote == '"' else -1
         if end < 0:
-            found = (_TO_SINGLE if quote == "'" and not ansi else _TO_QUOTE[quote]).match(
-                self._text, self._at + 1
-            )
+            found = (_TO_SINGLE if quote == "'" and not ansi else _TO_QUOTE[quote]).match(self._text, self._at + 1)
             if found is None:
                 self._at += 1
                 return

@@ -55,9 +55,7 @@ def join(pieces: Iterable[Piece], kinds: Sequence[str], spaced: Sequence[str] = 
             if piece.kind in spaced:
                 out.append("\n")
             out.append(
-                fenced(
-                    piece.kind + "".join(f" {key}={value}" for key, value in piece.attrs.items()), piece.body
-                )
+                fenced(piece.kind + "".join(f" {key}={value}" for key, value in piece.attrs.items()), piece.body)
             )
             continue
         if "```" in piece:
@@ -116,9 +114,7 @@ def _blocks(
     text: str, kinds: tuple[str, ...], accept: Callable[[str, dict[str, str]], bool]
 ) -> Iterator[tuple[int, int, Block]]:
     opener = _opener(kinds)
-    unclosed: set[str] = (
-        set()
-    )  # lengths without an end further on: keeps hostile text from costing its square
+    unclosed: set[str] = set()  # lengths without an end further on: keeps hostile text from costing its square
     at = 0
     while (match := opener.search(text, at)) is not None:
         at = match.end()

@@ -263,11 +263,7 @@ class Line:
 
     def ask(self, question: str, choices: list[str], detail: str, cancel: Cancel) -> str | None:
         reply: Reply[str] = Reply()
-        self.above(
-            "\n".join(
-                part for part in (detail.rstrip("\n"), self.paint.style("bold", f"? {question}")) if part
-            )
-        )
+        self.above("\n".join(part for part in (detail.rstrip("\n"), self.paint.style("bold", f"? {question}")) if part))
         self.post(lambda: self._begin_question(reply, choices))
         try:
             return reply.wait(cancel)
@@ -316,9 +312,7 @@ class Line:
                 started.give(True)
                 await released.wait()
                 if cancel.is_set:
-                    self._output.write_raw(
-                        "\r\n"
-                    )  # what the child had begun to ask stands on a line of its own
+                    self._output.write_raw("\r\n")  # what the child had begun to ask stands on a line of its own
         finally:
             self._lent -= 1
             self.refresh()

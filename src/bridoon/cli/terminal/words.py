@@ -22,9 +22,7 @@ Arguments = Callable[[], Iterable[tuple[str, str]]]
 """Gives the possible arguments of a command, each with a word about it."""
 
 
-def offers(
-    line: str, cwd: str, commands: Mapping[str, str], arguments: Mapping[str, Arguments]
-) -> list[Offer]:
+def offers(line: str, cwd: str, commands: Mapping[str, str], arguments: Mapping[str, Arguments]) -> list[Offer]:
     """The completions of `line`, the text before the cursor. `commands`: names with slash, what they do."""
     first, blank, rest = line.partition(" ")
     if line.startswith("/") and "/" not in line[1:] and not blank and "\n" not in line:
@@ -60,8 +58,4 @@ def paths(word: str, cwd: str) -> list[Offer]:
 
 
 def _fits(name: str, start: str) -> bool:
-    return (
-        name.isprintable()
-        and not any(c.isspace() for c in name)
-        and (not name.startswith(".") or start[:1] == ".")
-    )
+    return name.isprintable() and not any(c.isspace() for c in name) and (not name.startswith(".") or start[:1] == ".")
