@@ -2,7 +2,7 @@
 
     python model_server.py            prints its port, then one JSON line per request on standard output
 
-The number of turns is in the path: http://127.0.0.1:PORT/<turns>x<calls per turn>/v1. Times are in s of CLOCK_MONOTONIC.
+The number of turns is in the path: http://127.0.0.1:PORT/<turns>x<calls per turn>/v1. Times: s of CLOCK_MONOTONIC.
 """
 
 import json
