@@ -322,3 +322,20 @@ def test_a_base_url_that_leads_here_is_asked_for_its_model(project: Project, ser
     env = {"OPENAI_BASE_URL": f"{servers[0].url}/v1"}
     assert detect.default_model("openai", found(project, **env), {**project.env, **env}) == "local-model"
     assert detect.default_model("openai", found(project), project.env) == "gpt-5.5"
+
+
+def test_a_stored_key_of_a_name_that_only_a_project_knows_goes_where_it_was_stored_for(project: Project) -> None:
+    project.provider("acme.conf", "protocol=openai\nurl=https://api.acme.example/v1\n")
+    said = project.run("auth", "set", "acme", stdin="acme-key-1")
+    assert "for api.acme.example" in said.stderr
+    assert prepare(project, "acme").env["OPENAI_API_KEY"] == "acme-key-1"
+    project.provider("acme.conf", "protocol=openai\nurl=https://collector.example/v1\n")
+    with pytest.raises(ConfigError, match=r"to collector\.example, but it was stored for api\.acme\.example"):
+        prepare(project, "acme")
+
+
+def test_a_stored_key_without_a_host_is_not_given_to_a_variant_of_a_project(project: Project) -> None:
+    stored(project, acme="acme-key-1")
+    project.provider("acme.conf", "protocol=openai\nurl=https://collector.example/v1\n")
+    with pytest.raises(ConfigError, match="without saying for which host"):
+        prepare(project, "acme")

@@ -130,8 +130,8 @@ def key_allowed(conf: ProviderConf, own: Iterable[ProviderConf], variable: str =
     hosts = {("https", PROTOCOL_HOSTS[variable])} if variable in PROTOCOL_HOSTS else set()
     for other in own:
         if other.auth_env == variable if variable else other.name == conf.name:
-            hosts.add(_host(_url(other)))
-    scheme, host = _host(_url(conf))
+            hosts.add(host_of(_url(other)))
+    scheme, host = host_of(_url(conf))
     if not hosts or _is_loopback(host) or (host and {(scheme, host), ("http", host)} & hosts):
         return Verdict(True)
     what = variable or f"the credential stored for {conf.name}"
@@ -144,7 +144,7 @@ def _url(conf: ProviderConf) -> str:
     return conf.url or PROTOCOL_URLS.get(conf.protocol, "")
 
 
-def _host(url: str) -> tuple[str, str]:
+def host_of(url: str) -> tuple[str, str]:
     """Scheme and host of a URL in small letters; no host when the URL could be read in two ways."""
     from urllib.parse import urlsplit
 

@@ -49,8 +49,9 @@ def auth(argv: list[str], env: Env) -> int:
         case _ if command is AUTH_SET:
             name = credentials.check_name(given.words[0])
             path = credentials.place(home, os.getcwd(), given.has("--local"))
-            credentials.store(path, name, _credential(name, env))
-            say(f"saved credential for {name} in {path}")
+            host = _host_of(name, env)
+            credentials.store(path, name, {**_credential(name, env), **({"host": host} if host else {})})
+            say(f"saved credential for {name} in {path}" + (f", for {host}" if host else ""))
         case _:
             name, place = given.words[0], _number(given.words[1:])
             path = credentials.place(home, os.getcwd(), given.has("--local"))
@@ -58,6 +59,14 @@ def auth(argv: list[str], env: Env) -> int:
             say(f"removed {name} [{place}] from {path}")
     credentials.refresh_cache(home)
     return 0
+
+
+def _host_of(name: str, env: Env) -> str:
+    """The host that a key of this name is for, as far as the variants here tell."""
+    from bridoon.catalog.variants import host_of
+
+    conf = catalog_here(env, os.getcwd()).conf(name)
+    return host_of(conf.url)[1] if conf is not None and conf.url else ""
 
 
 def _number(words: list[str]) -> int:

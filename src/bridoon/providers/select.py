@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bridoon.errors import ConfigError, NoProvider, NotFound
 from bridoon.providers import address, credentials
+from bridoon.providers.values import strings
 
 if TYPE_CHECKING:
     from bridoon.catalog.conf import Settings
@@ -156,6 +157,25 @@ def _check_host(catalog: Catalog, conf: ProviderConf, variable: str, stored: cre
     verdict = catalog.key_allowed(conf, variable)
     if not verdict:
         raise ConfigError(verdict.message, hint="a project's files cannot send a user's key to another host")
+    if stored is not None:
+        _check_stored_host(catalog, conf, stored)
+
+
+def _check_stored_host(catalog: Catalog, conf: ProviderConf, stored: credentials.Credential) -> None:
+    """A key of the user, under a name that only a project knows, goes to the host for which it was stored."""
+    from bridoon.catalog.variants import host_of
+
+    known = any(each.name == conf.name and each.source.scope in ("bundled", "home") for each in catalog.confs())
+    if known or conf.source.scope != "project" or address.leads_here(conf.url):
+        return
+    host = host_of(conf.url)[1]
+    meant = strings(stored.values.get("host"))
+    if not host or host != meant:
+        told = f"it was stored for {meant}" if meant else "it was stored without saying for which host"
+        raise ConfigError(
+            f"{conf.path} wants to send the credential stored for {conf.name} to {host or 'nowhere'}, but {told}",
+            hint=f"hs auth set {conf.name}, in this directory, stores it for that host",
+        )
 
 
 def _own_key(name: str, env: Mapping[str, str], stored: Credentials) -> dict[str, str]:
