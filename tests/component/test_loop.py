@@ -192,3 +192,12 @@ def test_the_last_output_of_a_stage_must_be_a_payload(project: Project) -> None:
     result = project.say()
     assert result.code == 1
     assert "20-b printed no JSON object during done" in result.output
+
+
+def test_a_sub_agent_that_takes_too_long_is_stopped_and_the_run_goes_on(project: Project) -> None:
+    project.provider("slow", "sleep 60")
+    started = [call("agent", prompt="think", provider="slow", model="m")]
+    result = project.say(calls=started, env={"HARNESS_AGENT_TIMEOUT": "0.5"})
+    assert result.output == "done"
+    assert result.results[0].startswith("subagent stopped after 0.5 s")
+    assert result.failed == [True]

@@ -107,7 +107,7 @@ def introduce(run: Run) -> None:
     place = run.session.dir
     say("session: " + (f"~{place[len(home) :]}" if place.startswith(home + "/") else place))
     say(f"provider: {run.env['HARNESS_PROVIDER']}")
-    say(f"model: {run.env['HARNESS_MODEL']}")
+    say(f"model: {run.env['HARNESS_MODEL'] or '(the provider has one only)'}")
 
 
 def attachments(paths: tuple[str, ...], cancel: Cancel | None = None) -> tuple[tuple[Image, ...], str]:

@@ -46,6 +46,7 @@ SETTINGS = (
     Setting("compaction", "", "on", "summarise older turns when the window fills", ("on", "off")),
     Setting("compact_at", "", "0.8", "share of the window at which that begins"),
     Setting("compact_keep", "", "0.25", "share of the window that is kept as it is"),
+    Setting("", "HARNESS_AGENT_TIMEOUT", "600", "seconds that a sub-agent may take"),
     Setting("", "HARNESS_MAX_DEPTH", "2", "how deep agents may start agents"),
     Setting("background", "HARNESS_BACKGROUND", "(ended)", "`keep` leaves background processes alive at the end"),
     Setting("", "HARNESS_TRUST", "(asks)", "1 lets every checkout run its code"),

@@ -21,6 +21,9 @@ from bridoon.wire.digits import whole_number
 WINDOW = 128_000
 """Tokens that a model reads when neither its `.conf` (`context=`) nor HARNESS_CONTEXT says."""
 
+LOCAL_WINDOW = 8192
+"""The same for the provider `local`, when HARNESS_LOCAL_CONTEXT does not say."""
+
 COMPACT_AT = 0.8
 """Share of the window from which on older turns are summarised (setting `compact_at`)."""
 
@@ -63,9 +66,10 @@ def size(run: Run, messages: tuple[Message, ...] | None = None) -> Size:
 def window_of(run: Run) -> int:
     """The model's window in tokens: HARNESS_CONTEXT, the provider's `context=`, else the default."""
     conf = run.catalog.conf(run.env.get("HARNESS_PROVIDER", ""))
-    said = run.env.get("HARNESS_CONTEXT") or run.settings.get("context", "") or (conf.context if conf else 0)
-    text = str(said).strip()
-    return whole_number(text) or WINDOW
+    said = run.env.get("HARNESS_CONTEXT") or run.settings.get("context", "") or str(conf.context if conf else 0)
+    if not whole_number(said) and run.env.get("HARNESS_PROVIDER") == "local":
+        said = run.env.get("HARNESS_LOCAL_CONTEXT") or str(LOCAL_WINDOW)
+    return whole_number(said.strip()) or WINDOW
 
 
 def tokens(message: Message) -> int:

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import os
+import threading
 from typing import Any
 
 from bridoon.errors import BridoonError
-from bridoon.loop.follow import carry_out
+from bridoon.loop.env import seconds
+from bridoon.loop.follow import Outcome, carry_out
 from bridoon.loop.place import catalog_of
 from bridoon.loop.resolve import resolve
 from bridoon.loop.run import Front, Run
 from bridoon.loop.standalone import run_of
 from bridoon.model.event import Event, ToolFinished, ToolStarted
 from bridoon.model.message import Message, Text
+from bridoon.proc.cancel import Cancel
 from bridoon.sdk.script import Context, Result
 from bridoon.session import store
 
 MAX_DEPTH = 2
 """How deep agents may start agents when HARNESS_MAX_DEPTH (or RLM_MAX_DEPTH) does not say."""
+
+PATIENCE = 600.0
+"""Seconds that a sub-agent may take when HARNESS_AGENT_TIMEOUT does not say."""
 
 OWN = (
     "HARNESS_SESSION",
@@ -43,22 +49,34 @@ def delegate(given: dict[str, Any], context: Context) -> Result:
     limit = _number(context.env, "HARNESS_MAX_DEPTH", _number(context.env, "RLM_MAX_DEPTH", MAX_DEPTH))
     if depth >= limit:
         return Result(f"error: an agent at depth {depth} may not start another (HARNESS_MAX_DEPTH={limit})", True)
+    patience = seconds(context.env, "HARNESS_AGENT_TIMEOUT", PATIENCE) or PATIENCE
     child = _child(parent, given, depth)
+    alarm = threading.Timer(patience, child.cancel.set)
+    alarm.daemon = True
     try:
-        with child.session.lock(cancel=child.cancel):
-            resolve(child)
-            child.session.update(provider=child.env["HARNESS_PROVIDER"], model=child.env["HARNESS_MODEL"])
-            child.stream.start_over()
-            child.session.append(Message("user", (Text(prompt),)))
-            outcome = carry_out(child)
+        with parent.cancel.on_set(lambda: child.cancel.set(parent.cancel.signum)):
+            alarm.start()
+            outcome = _carry_out(child, prompt)
     except BridoonError as wrong:
         return Result(f"subagent failed: {wrong.message}", failed=True)
     finally:
+        alarm.cancel()
         child.close()
     parent.cancel.check()
+    if child.cancel.is_set:
+        return Result(f"subagent stopped after {patience:g} s (HARNESS_AGENT_TIMEOUT): {outcome.output}", failed=True)
     if outcome.exit_code:
         return Result(f"subagent failed (exit {outcome.exit_code}): {outcome.output}", failed=True)
     return Result(outcome.output or "subagent completed with no output")
+
+
+def _carry_out(child: Run, prompt: str) -> Outcome:
+    with child.session.lock(cancel=child.cancel):
+        resolve(child)
+        child.session.update(provider=child.env["HARNESS_PROVIDER"], model=child.env["HARNESS_MODEL"])
+        child.stream.start_over()
+        child.session.append(Message("user", (Text(prompt),)))
+        return carry_out(child)
 
 
 def _child(parent: Run, given: dict[str, Any], depth: int) -> Run:
@@ -74,7 +92,7 @@ def _child(parent: Run, given: dict[str, Any], depth: int) -> Run:
     env["HARNESS_SESSIONS"] = root
     env["HARNESS_LOG"] = os.path.join(session.dir, "harness.log")
     catalog = catalog_of(env, session.cwd, warn=False)
-    return Run(session, catalog, env, cancel=parent.cancel, front=_Below(parent), parent=parent)
+    return Run(session, catalog, env, cancel=Cancel(), front=_Below(parent), parent=parent)
 
 
 class _Below(Front):
