@@ -161,7 +161,7 @@ def test_a_piped_key_is_stored_privately_listed_masked_and_removed(project: Proj
     secret = "gsk-abcdefghijklmnop-wxyz"
     assert project.run("auth", "set", "groq", stdin=f"{secret}\n").code == 0
     path = project.home / ".harness" / ".auth.json"
-    assert json.loads(path.read_text("utf-8")) == {"groq": [{"type": "api_key", "key": secret}]}
+    assert json.loads(path.read_text("utf-8")) == {"groq": [{"type": "api_key", "key": secret, "host": "api.groq.com"}]}
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     listed = project.run("auth", "list").stdout
     assert listed == "groq [0] type=api_key key=gsk-...wxyz\n"

@@ -156,7 +156,7 @@ def test_the_rule_for_keys_and_the_client_agree_about_the_host(url: str) -> None
         host = address.parse(url).host
     except ConfigError:
         return
-    scheme, judged = variants._host(url.strip())
+    scheme, judged = variants.host_of(url.strip())
     # No host is the rule's word for a URL that it does not trust with any key that is meant for somebody.
     assert judged in ("", host.rstrip("."))
     assert scheme in ("", "http", "https")

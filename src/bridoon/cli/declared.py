@@ -142,7 +142,7 @@ SESSION_FORK = Command(
     "ID",
     1,
     1,
-    (Option("--at", "copy the messages up to and including number N", "N"),),
+    (Option("--at", "copy the messages up to and including number N, and the results of its calls", "N"),),
     completes="session",
 )
 SESSION_EXPORT = Command(

@@ -99,7 +99,7 @@ class Examination:
         yield from self._local(found, env)
         others = [clean(each.name) for each in found if not each.ready and not each.local]
         if others:
-            yield Finding(OK, "without a key", " ".join(others))
+            yield Finding(OK, "not ready", " ".join(others))
 
     def _local(self, found: list[Provider], env: Env) -> Iterator[Finding]:
         from bridoon.providers import detect
@@ -113,7 +113,7 @@ class Examination:
                 yield Finding(OK, clean(server.provider), f"{clean(server.why)}: {clean(server.model)}")
         silent = [clean(each.name) for each in found if each.local and not each.ready and each.name not in answering]
         if silent:
-            yield Finding(OK, "no answer from", " ".join(silent))
+            yield Finding(OK, "no answer from" if knocks else "not asked", " ".join(silent))
 
     def choice(self, env: Env) -> Iterator[Finding]:
         """What a run would use."""
