@@ -201,3 +201,19 @@ def test_a_sub_agent_that_takes_too_long_is_stopped_and_the_run_goes_on(project:
     assert result.output == "done"
     assert result.results[0].startswith("subagent stopped after 0.5 s")
     assert result.failed == [True]
+
+
+def test_arguments_that_do_not_fit_the_schema_never_reach_the_tool(project: Project) -> None:
+    schema = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
+    project.tool("touchy", "touch started", schema=schema)
+    result = project.say(calls=[call("touchy"), call("touchy", path=5), call("touchy", path="x")])
+    assert result.failed == [True, True, False]
+    assert "'path' is missing" in result.results[0]
+    assert "must be of type string" in result.results[1]
+
+
+def test_one_word_that_is_nearly_a_command_is_not_sent_to_a_model(project: Project) -> None:
+    result = project.run("-p", "scripted", "toolz")
+    assert result.code == 2
+    assert "did you mean tools?" in result.stderr
+    assert project.run("-q", "-p", "scripted", "--", "toolz").code == 0

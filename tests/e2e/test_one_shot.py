@@ -140,3 +140,13 @@ def test_five_thousand_messages_are_no_hindrance(project: Project) -> None:
         assert len(api.requests[-1].body["messages"]) == 5002
         assert api.problems == []
     assert project.run("session", "list").stdout.startswith(session.id)
+
+
+def test_resume_prefers_the_session_of_this_directory(project: Project) -> None:
+    mine = project.say(answer="in the project").session
+    other = project.dir.parent / "other"
+    other.mkdir()
+    project.say("go", "--cwd", str(other), answer="elsewhere")
+    shown = project.run("resume", stdin="/quit\n")
+    assert f"session: {mine.name}" in shown.stderr
+    assert "works in:" not in shown.stderr

@@ -66,7 +66,19 @@ def _command(
     talks = sys.stdin is not None and sys.stdin.isatty() and not (options.json or options.quiet)
     if talks and (not rest or (len(rest) == 1 and _is_session(sessions, first))):
         return "repl", [*run_options, *rest]
+    if len(rest) == 1 and COMMAND.fullmatch(first):
+        _check_typo(catalog, first)
     return "agent", [*run_options, *(["--", *rest] if literal else rest)]
+
+
+def _check_typo(catalog: Catalog, word: str) -> None:
+    """One word that is nearly a command is a slip, not a task for a model."""
+    import difflib
+
+    names = {each.name for each in catalog.entries("commands")}
+    near = difflib.get_close_matches(word, names, 1, 0.8)
+    if near:
+        raise UsageError(f"no command {word!r}: did you mean {near[0]}?", f"hs -- {word} sends it as a message")
 
 
 def _is_session(sessions: str, word: str) -> bool:

@@ -83,7 +83,7 @@ class Plain(AtTerminal):
             case Notice(text):
                 self._end_line()
                 aside(f"harness: {_safe(sys.stderr, text)}\n")
-            case Failed(message) if self._live or sys.stdout is None or not sys.stdout.isatty():
+            case Failed(message) if sys.stdout is None or not sys.stdout.isatty():
                 self._end_line()
                 aside(f"harness: error: {_safe(sys.stderr, message)}\n")
             case _:

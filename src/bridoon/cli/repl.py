@@ -17,7 +17,7 @@ from bridoon.cli.repl_talk import Repl
 from bridoon.cli.terminal.paint import wanted
 from bridoon.cli.terminal.screen import Screen
 from bridoon.cli.terminal.words import Arguments, Offer, offers
-from bridoon.errors import NotFound, UsageError
+from bridoon.errors import UsageError
 from bridoon.proc import children
 from bridoon.session import history
 
@@ -30,7 +30,8 @@ REPL = Command(
     completes="session",
 )  # fmt: skip
 RESUME = Command(
-    "resume", "go on in the session that was used last, or in the given one", "[SESSION]", 0, 1, OPTIONS,
+    "resume", "go on in the session that was used last here (else anywhere), or in the given one",
+    "[SESSION]", 0, 1, OPTIONS,
     completes="session",
 )  # fmt: skip
 
@@ -52,10 +53,7 @@ def resume(argv: list[str], env: Mapping[str, str]) -> int:
     options, words = _parse(argv, RESUME)
     wanted_session = words[0] if words else options.session
     if not wanted_session:
-        entries = history.list_sessions([env["HARNESS_SESSIONS"]])
-        if not entries:
-            raise NotFound("no sessions found", "hs begins one")
-        wanted_session = entries[0].id
+        wanted_session = os.path.basename(history.newest([env["HARNESS_SESSIONS"]], os.getcwd()))
     return _talk(options, {**env, **options.variables()}, wanted_session)
 
 
@@ -81,6 +79,8 @@ def _talk(options: Options, env: dict[str, str], wanted_session: str) -> int:
     else:
         conversation.start()
     compose.say(f"session: {conversation.session.id}")
+    if conversation.session.cwd not in ("", os.getcwd()):
+        compose.say(f"works in: {conversation.session.cwd}")
     compose.say(f"provider: {conversation.env['HARNESS_PROVIDER']}")
     compose.say(f"model: {conversation.env['HARNESS_MODEL']}")
     screen = _screen(conversation)

@@ -102,6 +102,9 @@ def execute(run_: Run, call: dict[str, Any]) -> Answer:
         near = tools.near(call["name"])
         hint = f" (did you mean {near}?)" if near else ""
         return f"error: tool '{call['name']}' not found{hint}", True, [], 0.0
+    wrong_arguments = misfit(tools.spec(call["name"]) or {}, call["input"])
+    if wrong_arguments:
+        return f"error: {wrong_arguments}. The call was not run.", True, [], 0.0
     place = f"{len(run_.session.messages()):04d}-{_safe(call['id'])}"  # ids repeat from turn to turn
     spill = os.path.join(run_.session.dir, ".outputs", f"{place}.txt")
     extra = {"HARNESS_OUTPUT_FILE": spill, "HARNESS_CALL_ID": call["id"]}
@@ -123,6 +126,29 @@ def execute(run_: Run, call: dict[str, Any]) -> Answer:
     if about:
         text = f"{text}\n{about}" if text else about
     return text, result.failed, _encode(result.images), time.monotonic() - began
+
+
+KINDS: dict[str, type | tuple[type, ...]] = {
+    "string": str,
+    "boolean": bool,
+    "array": list,
+    "object": dict,
+}
+"""Types of JSON Schema that a value can be told apart by. Numbers are left alone: models write them as text, too."""
+
+
+def misfit(spec: dict[str, Any], given: dict[str, Any]) -> str:
+    """What keeps arguments from fitting a tool's schema at first sight: a missing one, or one of another kind."""
+    schema = spec.get("input_schema") or {}
+    properties = schema.get("properties") or {}
+    for name in schema.get("required") or ():
+        if given.get(name) is None:
+            return f"the argument {name!r} is missing"
+    for name, value in given.items():
+        kind = (properties.get(name) or {}).get("type") if isinstance(properties.get(name), dict) else None
+        if isinstance(kind, str) and kind in KINDS and value is not None and not isinstance(value, KINDS[kind]):
+            return f"the argument {name!r} must be of type {kind}, not {type(value).__name__}"
+    return ""
 
 
 def _inline(run_: Run, tool: Executable, call: dict[str, Any], extra: dict[str, str]) -> Result:

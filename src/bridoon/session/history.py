@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from bridoon.errors import BridoonError, NotFound, UsageError
-from bridoon.session import transcript
+from bridoon.session import conf as codec
+from bridoon.session import files, transcript
 from bridoon.session.store import Session, check_id, create_with
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
@@ -37,12 +38,21 @@ def list_sessions(roots: str | Sequence[str]) -> list[Entry]:
     return entries
 
 
-def newest(roots: str | Sequence[str]) -> str:
-    """The directory of the session that changed last. Raises NotFound when there is none."""
+def newest(roots: str | Sequence[str], cwd: str = "") -> str:
+    """The directory of the session that changed last; of those that work in `cwd`, if there is one.
+
+    Raises NotFound when there is none at all.
+    """
     entries = list_sessions(roots)
     if not entries:
-        raise NotFound("there is no session yet", 'hs "..." begins one')
-    return entries[0].dir
+        raise NotFound("no sessions found", 'hs "..." begins one')
+    here = (entry.dir for entry in entries if cwd and _cwd(entry) == cwd)
+    return next(here, entries[0].dir)
+
+
+def _cwd(entry: Entry) -> str:
+    data = files.read(f"{entry.dir}/session.conf")
+    return codec.decode(data).get("cwd", "") if data else ""
 
 
 def find(roots: str | Sequence[str], text: str) -> str:
