@@ -88,7 +88,7 @@ SCENES = (
         ("hs", "-p", "scripted"),
         (
             ("You:", "what is open here?\r"),
-            (r"\? Run bash", "2\r"),
+            (r"\? Run bash", "3\r"),
             ("tokens: ", "/permissions\r"),
             (r"permissions: ask, 1 allowed", ""),
         ),

@@ -39,7 +39,7 @@ def test_code_that_appears_in_the_checkout_is_asked_about_where_the_user_types(p
         subprocess.run(["git", "add", "-f", ".harness"], cwd=project.dir, check=True)
         typist.enter("two")
         typist.until(r"tools/tide.*came with this checkout\. Trust it")
-        typist.until_seen("1 yes\n  2 no\nAnswer:$")
+        typist.until_seen(r"1 yes\n  2 no\n  \([^)]*\)\nAnswer:$")
         typist.enter("2")
         typist.until("You said two.*tokens: ")
         typist.enter("/tools")

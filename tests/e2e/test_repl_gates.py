@@ -143,7 +143,7 @@ def test_the_repl_asks_before_it_runs_a_command(project: Project, written: Path)
         typist.until("You: ")
         typist.enter("write")
         typist.until(r"echo done > written\n\? Run bash\?")
-        typist.until_seen(r"1 yes\n.*always.*4 no\nAnswer:$|1 yes\n.*3 no\nAnswer:$")
+        typist.until_seen(r"1 yes\n  2 no\n  3 always.*\n  \(a number, or words: they count as no\)\nAnswer:$")
         assert not written.exists()
         typist.enter("yes")
         typist.until("→ yes.*✓ bash.*tokens: ")
@@ -157,6 +157,31 @@ def test_a_no_with_a_reason_reaches_the_model(project: Project, written: Path) -
         typist.until_seen("Answer:$")
         typist.enter("use the other file")
         typist.until("Over: .*use the other file")
+    assert not written.exists()
+
+
+def test_an_answer_that_fits_no_single_choice_is_asked_again(project: Project, written: Path) -> None:
+    with repl(project, steps=STEPS) as typist:
+        typist.until("You: ")
+        typist.enter("write")
+        typist.until_seen("Answer:$")
+        typist.enter("9")
+        typist.until("no choice has the number 9")
+        typist.until_seen("Answer:$")
+        typist.enter("1")
+        typist.until("→ yes.*✓ bash.*tokens: ")
+    assert written.exists()
+
+
+def test_three_answers_that_fit_no_choice_are_a_no(project: Project, written: Path) -> None:
+    with repl(project, steps=STEPS) as typist:
+        typist.until("You: ")
+        typist.enter("write")
+        for number in "789":
+            typist.until_seen("Answer:$")
+            typist.enter(number)
+            typist.until(f"no choice has the number {number}")
+        typist.until("→ no.*Over: ")
     assert not written.exists()
 
 
@@ -252,3 +277,14 @@ def test_without_a_terminal_the_call_is_refused(project: Project, written: Path)
     assert result.code == 0
     assert "nobody can be asked" in result.stdout
     assert not written.exists()
+
+
+def test_a_project_cannot_make_the_repl_ask_less(project: Project) -> None:
+    project.settings(permissions="auto")
+    with repl(project, steps=[{"calls": [bash("touch made")]}, {"say": "As you wish."}]) as typist:
+        typist.until("You: ")
+        typist.enter("go")
+        typist.until("Run bash")
+        typist.enter("2")
+        typist.until(r"As you wish\.")
+    assert not (project.dir / "made").exists()

@@ -43,6 +43,13 @@ def test_resume_takes_an_id_or_its_beginning(project: Project) -> None:
         typist.until("About old.")
 
 
+def test_a_message_of_several_lines_keeps_them_when_its_session_is_taken_up_again(project: Project) -> None:
+    ident = project.say("fix this:\n\n    tides = []\n\nand that", answer="Done.").session.name
+    with repl(project, "resume", ident, steps=ECHO) as typist:
+        typist.until("/help lists the commands")
+        typist.until("You: fix this:\n\n    tides = \\[\\]\n\nand that\nAgent:\nDone.")
+
+
 def test_resume_without_a_session_says_so(project: Project) -> None:
     result = project.run("resume")
     assert result.code == 1

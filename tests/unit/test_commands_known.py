@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import bridoon
+from bridoon.catalog import conf
 from bridoon.cli import declared, known, options
 from bridoon.providers import select
 
@@ -34,6 +35,12 @@ def test_every_key_that_the_code_reads_from_settings_is_known() -> None:
     for path in SOURCE.rglob("*.py"):
         found |= set(re.findall(r"""settings\.get\(["'](\w+)["']""", path.read_text("utf-8")))
     assert found - set(known.KEYS) == set()
+
+
+def test_the_keys_and_words_that_are_accepted_are_those_that_people_are_told() -> None:
+    assert set(conf.KNOWN) == set(known.KEYS)
+    for key, setting in known.KEYS.items():
+        assert conf.KNOWN[key][: len(setting.choices)] == setting.choices, key
 
 
 def test_no_setting_is_declared_twice() -> None:

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import os
+import re
 from pathlib import Path
 
 import pytest
 
 from bridoon.cli.repl_commands import chosen_model, find, unknown
 from bridoon.cli.terminal.calls import amount, duration, result_of, shortened, title
+from bridoon.cli.terminal.front import Shown
 from bridoon.cli.terminal.paint import COLOUR, Paint, wanted
+from bridoon.cli.terminal.plain import Plain
 from bridoon.cli.terminal.words import Offer, offers
-from bridoon.cli.tty import chosen
+from bridoon.cli.tty import Terminal, chosen
 from bridoon.loop.display import tool_text
+from bridoon.model.event import ToolStarted
+from bridoon.proc.cancel import Cancel
 
 COLOURED = Paint(True, lambda: 60)
 PLAIN = Paint(False, lambda: 60)
-CHOICES = ["yes", "always bash", "always bash(ls *)", "no"]
+CHOICES = ["yes", "no", "always bash", "always bash(ls *)"]
 
 
 def test_a_call_is_one_line_with_its_telling_argument_first() -> None:
@@ -132,15 +138,61 @@ def test_a_model_is_named_with_or_without_its_provider() -> None:
 
 @pytest.mark.parametrize(
     ("typed", "answer"),
-    [("1", "yes"), ("y", "yes"), ("N", "no"), ("", "no"), ("3", "always bash(ls *)"),
-     ("always bash(", CHOICES[2]), ("9", "9"), ("no, use git", "no, use git")],
+    [("1", "yes"), ("y", "yes"), ("2", "no"), ("N", "no"), ("", "no"), ("4", "always bash(ls *)"),
+     ("always bash", CHOICES[2]), ("always bash(", CHOICES[3]), ("no, use git", "no, use git"),
+     ("9 lives", "9 lives")],
 )  # fmt: skip
 def test_an_answer_is_a_number_a_word_or_a_reason(typed: str, answer: str) -> None:
     assert chosen(typed, CHOICES) == answer
 
 
-def test_a_beginning_that_fits_several_choices_chooses_none() -> None:
-    assert chosen("always", CHOICES) == "always"
+@pytest.mark.parametrize("typed", ["always", "a", "0", "5", "9" * 5000, "\N{ARABIC-INDIC DIGIT SEVEN}"])
+def test_a_number_or_a_beginning_that_fits_no_single_choice_is_asked_again(typed: str) -> None:
+    assert chosen(typed, CHOICES) is None
+
+
+def test_an_empty_answer_is_the_no_and_without_one_the_last_choice() -> None:
+    assert chosen("", ["no", "yes"]) == "no"
+    assert chosen(" ", ["left", "right"]) == "right"
+
+
+def test_a_number_is_an_answer_where_there_are_no_choices() -> None:
+    assert chosen("9", []) == "9"
+
+
+@pytest.mark.parametrize(
+    ("typed", "answer", "times"),
+    [("7\nalways\n1\n", "yes", 3), ("7\n7\n7\n1\n", "no", 3), ("\n", "no", 1), ("not now\n", "not now", 1)],
+)
+def test_a_terminal_asks_again_three_times_at_most(typed: str, answer: str, times: int) -> None:
+    prompt = "Answer (a number, or words: they count as no): "
+    controller, device = os.openpty()
+    try:
+        os.write(controller, typed.encode())
+        assert Terminal(device).ask("Run bash?", CHOICES) == answer
+        shown = ""
+        while shown.count(prompt) < times:
+            shown += os.read(controller, 65536).decode()
+    finally:
+        os.close(controller)
+        os.close(device)
+    assert shown.count(prompt) == times
+
+
+class Thinker(Plain):
+    """A screen whose user thinks for a while about every question."""
+
+    def ask(self, question: str, choices: list[str], detail: str, cancel: Cancel) -> str | None:
+        cancel.wait(0.4)
+        return "yes"
+
+
+def test_the_time_of_a_call_does_not_count_the_question_about_it() -> None:
+    screen, cancel = Thinker(False), Cancel()
+    shown = Shown(screen, screen.paint, cancel, "/")
+    shown.event(ToolStarted("1", "bash", {"command": "ls"}))
+    assert shown.ask("Run bash?", CHOICES, "") == "yes"
+    assert re.search(r"bash ls 0\.[0-2] s$", shown.live(5)[-1])
 
 
 # ---- completion

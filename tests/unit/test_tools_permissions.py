@@ -11,6 +11,7 @@ import pytest
 
 from bridoon.catalog.conf import Layer, Rule, Settings
 from bridoon.catalog.sources import Source
+from bridoon.cli.tty import chosen
 from bridoon.sdk.script import Context
 from bridoon.toolkit import pathrules
 from bridoon.toolkit.permissions import Tool, decide, describe, gate, mode_of, policy_of, printable
@@ -108,10 +109,14 @@ def test_a_typed_answer_is_the_reason_of_a_refusal() -> None:
     assert said == "the user said no to this call of bash: use yarn here"
 
 
-def test_pressing_enter_never_allows() -> None:
+@pytest.mark.parametrize("command", ["ls -l", "make $(x)", "ls | wc; git status"])
+def test_yes_and_no_have_the_same_numbers_in_every_question(command: str) -> None:
     run = FakeRun(settings(), "no")
-    bash(run, "ls -l", "ask")
-    assert run.asked[0][1][-1] == "no"
+    bash(run, command, "ask")
+    choices = run.asked[0][1]
+    assert choices[:2] == ["yes", "no"]
+    assert all(choice.startswith("always ") for choice in choices[2:])
+    assert chosen("", choices) == "no"
 
 
 def test_always_this_prefix_covers_this_and_no_more() -> None:

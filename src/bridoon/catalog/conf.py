@@ -15,6 +15,44 @@ KEY = r"[A-Za-z_][A-Za-z0-9_.-]*"
 BROKEN = r"(ask|deny)\s+([A-Za-z0-9_*?.:-]+)"
 COMMENT = r"\s#\s.*"
 
+ANY, SECONDS, SHARE, COUNT = (), ("seconds",), ("share",), ("count",)
+
+_FORM = {
+    SECONDS: "a number of seconds above 0",
+    SHARE: "a number above 0, at most 1",
+    COUNT: "a whole number above 0",
+}
+
+MODES = ("auto", "ask", "read-only")
+
+KNOWN: dict[str, tuple[str, ...]] = {
+    "provider": ANY,
+    "model": ANY,
+    "permissions": MODES,
+    "thinking": ("off", "low", "medium", "high", "max"),
+    "on_refuse": ("continue", "stop"),
+    "gate_timeout": SECONDS,
+    "idle_timeout": SECONDS,
+    "stream": ("auto", "always", "never"),
+    "cache": ("auto", "always", "never"),
+    "openai_api": ("chat", "responses"),
+    "context": COUNT,
+    "compaction": ("on", "off", "yes", "no", "1", "0", "true", "false"),
+    "compact_at": SHARE,
+    "compact_keep": SHARE,
+    "background": ("keep", "end"),
+    "detect_local": ("on", "off"),
+    "script": ANY,
+    "local_model": ANY,
+}
+"""The keys that we read, and the words or the form that their values have. `cli/known.py` tells people."""
+
+_ANY_CASE = ("thinking", "cache")
+"""Keys whose values may be written in capitals."""
+
+_CLOSE = 0.75
+"""How alike (difflib's ratio) a key is to one of ours that is taken for a misspelling of it."""
+
 
 class Rule(NamedTuple):
     """A line such as `deny bash(rm *)`."""
@@ -79,18 +117,18 @@ def parse(text: str) -> tuple[dict[str, str], list[tuple[int, str]]]:
 def read_settings(shelves: Iterable[Shelf], report: list[NearMiss]) -> Settings:
     """Merge the `settings.conf` of all sources. What cannot be used is added to `report`."""
     layers = []
+    merged: dict[str, str] = {}
     for shelf in shelves:
         if shelf.settings:
-            layer = _layer(shelf.settings, shelf.source, report)
+            layer = _layer(shelf.settings, shelf.source, report, merged.get("permissions", ""))
             if layer is not None:
                 layers.append(layer)
-    merged: dict[str, str] = {}
-    for layer in layers:
-        merged.update(layer.values)
+                merged.update(layer.values)
     return Settings(merged, tuple(rule for layer in layers for rule in layer.rules), tuple(layers))
 
 
-def _layer(path: str, source: Source, report: list[NearMiss]) -> Layer | None:
+def _layer(path: str, source: Source, report: list[NearMiss], mode: str) -> Layer | None:
+    """Read one file. `mode` is what the files before it say about permissions."""
     try:
         text = decode(read_file(path))
     except OSError as wrong:
@@ -112,4 +150,66 @@ def _layer(path: str, source: Source, report: list[NearMiss]) -> Layer | None:
     for number, line in rest:
         reason = f"neither key=value nor a rule: {line[:60]!r}"
         report.append(NearMiss(f"{path}:{number}", "settings", reason))
+    for key, value in list(values.items()):
+        reason = _misspelt(key, value, values, mode) if key not in KNOWN else _unusable(key, value)
+        if reason:
+            report.append(NearMiss(f"{path}:{_line_of(key, plain)}", "settings", reason))
     return Layer(path, source, values, tuple(rules))
+
+
+def _unusable(key: str, value: str) -> str:
+    """Why the value of a key that we know cannot be used; empty when it can, or when it is not given."""
+    form = KNOWN[key]
+    word = value.lower() if key in _ANY_CASE else value
+    if not value or form is ANY or (_fits(form, value) if form in _FORM else word in form):
+        return ""
+    text = f"{key}={value[:60]} cannot be used"
+    if form in _FORM:
+        return f"{text}: it takes {_FORM[form]}"
+    counts = ", so ask counts" if key == "permissions" else ""
+    guess = _near(value, form, 0.6)
+    return f"{text}{counts}: " + (f"did you mean {guess}?" if guess else f"one of {', '.join(form)}")
+
+
+def _fits(form: tuple[str, ...], value: str) -> bool:
+    if form is COUNT:
+        from bridoon.wire.digits import whole_number
+
+        return whole_number(value) > 0
+    try:
+        number = float(value)
+    except ValueError:
+        return False
+    return number > 0 and (form is SECONDS or number <= 1)
+
+
+def _misspelt(key: str, value: str, values: dict[str, str], mode: str) -> str:
+    """What is said of a key that is nearly one of ours; empty for others: plugins may have their own.
+
+    One that is nearly `permissions` is added to the values as such when that makes the mode stricter: a
+    misspelling must not open what somebody meant to close.
+    """
+    meant = _near(key.lower().removeprefix("harness_"), KNOWN, _CLOSE)
+    if not meant:
+        return ""
+    text = f"nothing reads the key {key[:60]!r}: did you mean {meant}?"
+    if meant != "permissions":
+        return text
+    mode = values.get(meant) or mode
+    said = value if value in MODES else "ask" if _near(value, MODES, 0.6) else "auto"
+    now = 0 if not mode else MODES.index(mode) if mode in MODES else MODES.index("ask")
+    if MODES.index(said) <= now:
+        return text
+    values[meant] = said
+    return f"{text} Until it is put right, {said} counts"
+
+
+def _near(word: str, choices: Iterable[str], cutoff: float) -> str:
+    """The choice that was probably meant, or empty."""
+    from difflib import get_close_matches
+
+    return next(iter(get_close_matches(word.lower(), list(choices), 1, cutoff)), "")
+
+
+def _line_of(key: str, lines: list[str]) -> int:
+    return next(number for number, line in enumerate(lines, 1) if line.partition("=")[0].strip() == key)

@@ -52,6 +52,7 @@ def auth(argv: list[str], env: Env) -> int:
             host = _host_of(name, env)
             credentials.store(path, name, {**_credential(name, env), **({"host": host} if host else {})})
             say(f"saved credential for {name} in {path}" + (f", for {host}" if host else ""))
+            _warn_unknown(name, env)
         case _:
             name, place = given.words[0], _number(given.words[1:])
             path = credentials.place(home, os.getcwd(), given.has("--local"))
@@ -67,6 +68,18 @@ def _host_of(name: str, env: Env) -> str:
 
     conf = catalog_here(env, os.getcwd()).conf(name)
     return host_of(conf.url)[1] if conf is not None and conf.url else ""
+
+
+def _warn_unknown(name: str, env: Env) -> None:
+    """Say that a key is for a provider which is not here, or not yet."""
+    from bridoon.cli.show import did_you_mean
+
+    catalog = catalog_here(env, os.getcwd())
+    names = {each.name for each in catalog.entries("providers", unscoped=True)}
+    names |= {each.name for each in catalog.confs()}
+    if name not in names:
+        hint = did_you_mean(name, sorted(names), "hs models lists those that are")
+        say(f"no provider of the name {clean(name)} is known yet: {hint}")
 
 
 def _number(words: list[str]) -> int:

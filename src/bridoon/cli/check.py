@@ -219,11 +219,21 @@ def _check(target: Target, place: Bench, catalog: Catalog, given: Given, tools: 
             wanted = given.value("--input") if given.has("--exec") else None
             yield from check_programs.check_tool(file, place, wanted, tools)
         case "command":
+            yield from _replaced(file, catalog)
             yield from check_programs.check_command(file, place)
         case "provider":
             yield from check_programs.check_provider(file, place)
         case _:
             yield from check_hooks.check_hook(file, place)
+
+
+def _replaced(file: Executable, catalog: Catalog) -> Iterator[Finding]:
+    """A finding when a command has the name of a bundled one."""
+    for other in catalog.entries("commands", unscoped=True):
+        if other.name == file.name and other.source.scope == "bundled" and not os.path.samefile(other.path, file.path):
+            text = f"it replaces the bundled command {file.name!r}"
+            yield Finding(file.path, "warning", text, "give it another name")
+            return
 
 
 def _closed(path: str, catalog: Catalog) -> list[Finding]:
@@ -249,6 +259,6 @@ def _check_text(target: Target, catalog: Catalog) -> Iterator[Finding]:
         case "conf":
             yield from check_texts.check_variant(target.path, _source_of(target.path, catalog), catalog)
         case "settings":
-            yield from check_texts.check_settings(target.path, _source_of(target.path, catalog))
+            yield from check_texts.check_settings(target.path, _source_of(target.path, catalog), catalog)
         case _:
             yield from check_texts.check_prompt(target.path)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from fnmatch import fnmatchcase
 
-from bridoon.catalog.files import decode, read_file
+from bridoon.catalog.conf import Rule
+from bridoon.catalog.files import decode, entries, read_file
 from bridoon.catalog.lookup import Catalog
 from bridoon.catalog.shelf import Shelf, Variant
 from bridoon.catalog.sources import NearMiss, Source
@@ -116,15 +118,42 @@ def check_variant(path: str, source: Source, catalog: Catalog) -> Iterator[Findi
     yield Finding(path, "ok", f"speaks {conf.protocol}")
 
 
-def check_settings(path: str, source: Source) -> Iterator[Finding]:
+def check_settings(path: str, source: Source, catalog: Catalog) -> Iterator[Finding]:
     """Findings about a `settings.conf`."""
     from bridoon.catalog.conf import read_settings
 
     misses: list[NearMiss] = []
     settings = read_settings([Shelf(source, {}, (), path, ())], misses)
     for miss in misses:
-        yield Finding(miss.path, "error", miss.reason, "key=value, or: allow|ask|deny TOOL(pattern)")
+        shape = "key=value, or: allow|ask|deny TOOL(pattern)" if "rule" in miss.reason else ""
+        yield Finding(miss.path, "error", miss.reason, shape)
+    for rule, text in idle_rules(settings.rules, tool_names(path, settings.rules, catalog)):
+        yield Finding(f"{rule.path}:{rule.line}", "warning", text)
     yield Finding(path, "ok", f"{len(settings.values)} settings, {len(settings.rules)} rules")
+
+
+def tool_names(path: str, rules: Iterable[Rule], catalog: Catalog) -> set[str]:
+    """What tools are called here and beside a settings file; their schemas are asked when a rule names none
+    of the files."""
+    beside = entries(os.path.join(os.path.dirname(os.path.abspath(path)), "tools"))
+    names = {each.name for each in catalog.entries("tools", unscoped=True)} | {each.name for each in beside}
+    if any(idle_rules(rules, names)):
+        from bridoon.cli.listing import tool_index
+
+        names |= {str(spec["name"]) for spec in tool_index(catalog, catalog.env).specs}
+    return names
+
+
+def idle_rules(rules: Iterable[Rule], names: set[str]) -> list[tuple[Rule, str]]:
+    """The rules whose tool is none of the names, each with what to say about it."""
+    found = []
+    for rule in rules:
+        tool = rule.text.partition("(")[0].strip()
+        if not any(fnmatchcase(name, tool) for name in names):
+            guess = did_you_mean(tool, sorted(names), "it may come later")
+            text = f"no tool is called {tool!r} here: `{rule.action} {rule.text}` does nothing; {guess}"
+            found.append((rule, text))
+    return found
 
 
 def check_prompt(path: str) -> Iterator[Finding]:

@@ -169,7 +169,7 @@ def _show(catalog: Catalog, values: list[Value]) -> None:
             put(f"  {rule.action:<5} {clean(rule.text)}  [{clean(rule.path)}:{rule.line}]")
     misses = [miss for miss in catalog.near_misses if miss.kind == "settings"]
     if misses:
-        put("\nlines that mean nothing:")
+        put("\nwhat cannot be used in settings.conf:")
         for miss in misses:
             put(f"  {clean(miss.path)}: {clean(miss.reason)}")
 

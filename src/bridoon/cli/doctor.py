@@ -66,8 +66,17 @@ class Examination:
         for path, reason in found:
             if path not in untrusted:
                 yield Finding(NOTE, "", f"{tilde(path, env)}: {clean(reason)}")
+        yield from self._idle_rules({str(spec["name"]) for spec in index.specs}, env)
         if not found:
             yield Finding(OK, "drop-ins", f"{len(index.specs)} tools; none nearly works")
+
+    def _idle_rules(self, names: set[str], env: Env) -> Iterator[Finding]:
+        """Rules for tools that are not here."""
+        from bridoon.cli.check_texts import idle_rules
+
+        names |= {each.name for each in self._catalog.entries("tools", unscoped=True)}
+        for rule, text in idle_rules(self._catalog.settings.rules, names):
+            yield Finding(NOTE, "rule", f"{tilde(rule.path, env)}:{rule.line}: {clean(text)}")
 
     def credentials(self, env: Env) -> Iterator[Finding]:
         """Files with keys: readable, well formed, and for their owner only."""

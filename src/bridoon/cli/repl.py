@@ -83,6 +83,7 @@ def _talk(options: Options, env: dict[str, str], wanted_session: str) -> int:
         compose.say(f"works in: {conversation.session.cwd}")
     compose.say(f"provider: {conversation.env['HARNESS_PROVIDER']}")
     compose.say(f"model: {conversation.env['HARNESS_MODEL']}")
+    compose.say("/help lists the commands and keys")
     screen = _screen(conversation)
     repl = Repl(conversation, screen)
     _stop_on_signals(repl, screen)

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridoon.cli.options import MODES
-from bridoon.cli.show import clean, did_you_mean, squeeze, tilde
-from bridoon.cli.terminal.calls import amount, duration
+from bridoon.cli.show import clean, clean_lines, did_you_mean, squeeze, tilde
+from bridoon.cli.terminal.calls import amount, duration, shortened
 from bridoon.errors import UsageError
 from bridoon.proc.cancel import Cancel
 from bridoon.wire.digits import whole_number
@@ -156,7 +156,8 @@ def recall(repl: Repl) -> None:
     said, answered = repl.conversation.last_exchange()
     lines = []
     if said:
-        lines.append(f"{repl.paint.style('you', 'You:')} {squeeze(said, max(20, repl.paint.columns() * 2))}")
+        first, *rest = shortened(clean_lines(said.strip()).split("\n"), 0, "", max(20, repl.paint.columns() * 2))
+        lines += [f"{repl.paint.style('you', 'You:')} {first}", *rest]
     if answered:
         answer = repl.paint.markdown(answered).split("\n")
         hidden = len(answer) - RECALL_LINES

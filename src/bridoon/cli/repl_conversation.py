@@ -104,9 +104,8 @@ class Conversation:
     def run(self, cancel: Cancel, front: Front | None = None) -> Run:
         """A run of its own for the next thing to do in the session. Close it."""
         self.catalog.refresh()
-        env = self.env
-        if not env.get("HARNESS_PERMISSIONS") and not self.catalog.settings.get("permissions"):
-            env = {**env, "HARNESS_PERMISSIONS": MODE}
+        # A project's settings may be stricter than the REPL's own default, and never looser.
+        env = {**self.env, "HARNESS_PERMISSIONS": self.mode}
         return Run(self.session, self.catalog, env, cancel=cancel, front=front, grants=self.grants)
 
     def choose(self, provider: str, model: str, cancel: Cancel) -> None:

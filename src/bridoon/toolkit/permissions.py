@@ -198,8 +198,8 @@ def _ask(call: Call, verdict: Verdict, context: Context, run: Asker) -> None:
     if context.run is None:
         answer = ask_terminal(question, detail)
     else:
-        # Pressing Enter takes the last choice: it has to be the one that changes nothing.
-        answer = run.ask(printable(question), [YES, *always, NO], printable(detail))
+        # Yes and no have the same numbers in every question; how many offers follow depends on the call.
+        answer = run.ask(printable(question), [YES, NO, *always], printable(detail))
     if answer is None:
         raise SystemExit(
             f"{call.name} needs a yes ({verdict.why}), and nobody can be asked here; a rule in settings.conf "

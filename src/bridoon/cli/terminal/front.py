@@ -229,7 +229,18 @@ class Shown(Front):
     def ask(self, question: str, choices: list[str], detail: str) -> str | None:
         with self._lock:
             self._flush()
-        return self._screen.ask(question, choices, detail, self._cancel)
+        began = time.monotonic()
+        try:
+            return self._screen.ask(question, choices, detail, self._cancel)
+        finally:
+            self._waited(began)
+
+    def _waited(self, began: float) -> None:
+        """A call does not run while somebody thinks about it."""
+        with self._lock:
+            now = time.monotonic()
+            for id, call in self._running.items():
+                self._running[id] = call._replace(since=min(now, call.since + now - began))
 
     @contextlib.contextmanager
     def terminal(self) -> Iterator[bool]:

@@ -30,7 +30,7 @@ from bridoon.cli.terminal.reply import Reply
 from bridoon.cli.terminal.screen import Talk
 from bridoon.cli.terminal.stray import Stray
 from bridoon.cli.terminal.words import last_word
-from bridoon.cli.tty import chosen
+from bridoon.cli.tty import NO, REFUSING, TRIES, chosen, refusal, unclear
 from bridoon.errors import Cancelled
 from bridoon.proc.cancel import Cancel
 
@@ -64,6 +64,7 @@ class Line:
         self._drawn = 0.0
         self._lent = 0
         self._question: tuple[Reply[str], list[str], Document] | None = None
+        self._tries = 0
         self._talk: Talk | None = None
         self._code: int | None = None
         self._buffer = Buffer(
@@ -157,6 +158,7 @@ class Line:
                 f"  {self.paint.style('bold', str(number))} {self.paint.style('dim', each)}"
                 for number, each in enumerate(self._question[1], 1)
             )
+            text += f"\n  {self.paint.style('dim', f'({REFUSING})')}" if NO in self._question[1] else ""
         return ANSI(text)
 
     def _prefix(self, line: int, wraps: int) -> StyleAndTextTuples:
@@ -273,7 +275,7 @@ class Line:
 
     def _begin_question(self, reply: Reply[str], choices: list[str]) -> None:
         self._app.layout.focus(self._buffer)
-        self._question = (reply, choices, self._buffer.document)
+        self._question, self._tries = (reply, choices, self._buffer.document), 0
         self._buffer.reset()
         self.refresh()
 
@@ -282,7 +284,15 @@ class Line:
             return  # Enter alone decides nothing: the question may have come while the user was typing
         reply, choices, _ = self._question
         answer = chosen(text, choices)
-        self.above(self.paint.style("dim", f"  → {answer}"))
+        if answer is None:
+            self._tries += 1
+            self.above(self.paint.style("yellow", f"  {unclear(text)}"))
+            if self._tries < TRIES:
+                self._buffer.reset()
+                return
+            answer = refusal(choices)
+        counts = f"{NO}: " if NO in choices and answer not in choices else ""
+        self.above(self.paint.style("dim", f"  → {counts}{answer}"))
         self._end_question(reply)
         reply.give(answer)
 
