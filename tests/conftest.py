@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from project import MARK, Project
+
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    # Started in the background of a shell: what we start would ignore Ctrl-C as well.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 GRACE = 3.0
 """Seconds within which everything that a run started must be gone."""

@@ -7,7 +7,6 @@ prints what is not the call has refused it: the call never starts. Hooks after t
 from __future__ import annotations
 
 import os
-import sys
 from typing import Any, NamedTuple
 
 from bridoon.catalog.lookup import Executable
@@ -45,26 +44,13 @@ def run_tool_exec(run: Run, payload: Payload) -> Payload:
     calls = _calls(payload)
     if not calls:
         return {key: value for key, value in payload.items() if key != "tool_calls"} | {"next_state": "assemble"}
-    ahead = run.flight.pop(_key(calls[0]), None)
-    if ahead is None:
-        try:
-            gates, executors, observers = _hooks(run)
-        except HookFailed as failed:
-            failed.refused = calls[0]
-            raise
-        group = executor.concurrent_group(run, calls) if _ours(executors) else 1
-        if group > 1:
-            _go_ahead(run, gates, {**payload, "tool_calls": calls}, group, (executors, observers))
-            ahead = run.flight.pop(_key(calls[0]))
-    if ahead is None:
-        passed = _pass_gates(run, gates, _for_call({**payload, "tool_calls": calls}))
-    elif ahead.refusal is not None:
+    ahead = run.flight.pop(calls[0]["id"], None) or _at_the_gates(run, {**payload, "tool_calls": calls}, calls)
+    if ahead.refusal is not None:
         raise ahead.refusal
-    else:
-        executors, observers = ahead.after
-        passed = {**ahead.payload, "tool_calls": [ahead.payload["tool_calls"][0], *calls[1:]]}
-        if ahead.task is not None:
-            passed["result"], passed["error"], passed["images"], passed["seconds"] = ahead.task.wait()
+    executors, observers = ahead.after
+    passed = {**ahead.payload, "tool_calls": [ahead.payload["tool_calls"][0], *calls[1:]]}
+    if ahead.task is not None:
+        passed["result"], passed["error"], passed["images"], passed["seconds"] = ahead.task.wait()
     if not executors:
         message = f"no {EXECUTOR} hook in tool_exec: nothing may start a tool"
         raise HookFailed(message, stage="tool_exec", hook=EXECUTOR, refused=calls[0])
@@ -77,6 +63,22 @@ def run_tool_exec(run: Run, payload: Payload) -> Payload:
             record(run, passed)  # the tool has run: what it answered is not lost with the run
             raise
     return passed
+
+
+def _at_the_gates(run: Run, payload: Payload, calls: list[dict[str, Any]]) -> Ahead:
+    """Take the first call through its gates, and with it those that run beside it: they wait in `run.flight`."""
+    try:
+        gates, executors, observers = _hooks(run)
+    except HookFailed as failed:
+        failed.refused = calls[0]
+        raise
+    after = (executors, observers)
+    group = executor.concurrent_group(run, calls) if _ours(executors) else 1
+    if group > 1:
+        _go_ahead(run, gates, payload, group, after)
+        ahead: Ahead = run.flight.pop(calls[0]["id"])
+        return ahead
+    return Ahead(_pass_gates(run, gates, _for_call(payload)), None, None, after)
 
 
 def settle(run: Run) -> None:
@@ -142,7 +144,7 @@ def _go_ahead(
     for call, ahead in zip(calls, passed, strict=False):
         if ahead.refusal is None and not isinstance(ahead.payload.get("result"), str):
             ahead = ahead._replace(task=executor.start(run, ahead.payload["tool_calls"][0]))
-        run.flight[_key(call)] = ahead
+        run.flight[call["id"]] = ahead
 
 
 def _pass_gates(run: Run, gates: list[tuple[Executable, bool, str]], payload: Payload) -> Payload:
@@ -268,7 +270,3 @@ def _calls(payload: Payload) -> list[dict[str, Any]]:
             checked.setdefault("error", f"the arguments are not an object: {str(given)[:200]}" if given else "")
         calls.append(checked)
     return calls
-
-
-def _key(call: dict[str, Any]) -> str:
-    return sys.intern(call["id"])
