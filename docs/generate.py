@@ -34,7 +34,7 @@ COMMANDS = {
 }
 """Every bundled command, in the order of the page."""
 
-UNLISTED = {"internal"}
+UNLISTED = {"internal", "version"}
 """Commands that are for programs only."""
 
 

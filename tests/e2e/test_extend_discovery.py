@@ -106,3 +106,10 @@ def _in_home(project: Project, path: str) -> str:
     target = project.home / ".harness" / path
     target.parent.mkdir(parents=True, exist_ok=True)
     return str(target)
+
+
+def test_even_the_version_command_can_be_replaced(project: Project) -> None:
+    assert project.run("version").stdout.startswith("harness ")
+    project.command("version", "echo mine")
+    assert project.run("version").stdout == "mine\n"
+    assert project.run("--version").stdout.startswith("harness ")

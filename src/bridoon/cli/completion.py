@@ -142,7 +142,7 @@ class _Completion:
         found = {each.name: each for each in self._catalog.entries("commands")}
         about = describe_quickly(found.values())
         rows = [(name, about[each.path]) for name, each in found.items() if name != "internal"]
-        return sorted([*rows, ("version", "print the version")])
+        return sorted(rows)
 
     def _names(self, kind: str) -> Candidates:
         return [(name, "") for name in sorted({each.name for each in self._catalog.entries(kind)})]

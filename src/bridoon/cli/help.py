@@ -74,7 +74,7 @@ def _commands(catalog: Catalog, env: Mapping[str, str]) -> list[tuple[str, str]]
     found.pop("internal", None)
     about = describe(found.values(), env)
     rows = [(clean(name), clean(about[each.path]) or "(no description)") for name, each in found.items()]
-    return sorted([*rows, ("version", "print the version")])
+    return sorted(rows)
 
 
 def _tools(catalog: Catalog) -> list[str]:

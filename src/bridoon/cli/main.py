@@ -51,8 +51,8 @@ def _fill_closed() -> None:
 
 def run(words: list[str]) -> int:
     """Carry out a command line."""
-    if words[:1] in (["version"], ["--version"], ["-v"]):
-        return _version()
+    if words[:1] in (["--version"], ["-v"]) or (words == ["version"] and not _replaced("version")):
+        return print_version()
     if words[:1] == ["py"]:
         from bridoon.sdk import py
 
@@ -85,7 +85,22 @@ def run(words: list[str]) -> int:
         return _failed(words, BridoonError(f"{type(crash).__name__}: {crash}"))
 
 
-def _version() -> int:
+def _replaced(name: str) -> bool:
+    """Whether a source may hold a command of this name, seen without reading a catalog."""
+    try:
+        place = os.getcwd()
+    except OSError:
+        return False
+    places = [os.environ.get("HARNESS_HOME") or os.path.join(os.environ.get("HOME", ""), ".harness")]
+    while place not in ("", "/"):
+        places.append(os.path.join(place, ".harness"))
+        place = os.path.dirname(place)
+    places.append("/.harness")
+    return any(os.path.exists(f"{each}/commands/{name}") or os.path.exists(f"{each}/plugins") for each in places)
+
+
+def print_version() -> int:
+    """Print the version on one line; the exit code."""
     try:
         print(f"harness {__version__}", flush=True)
     except OSError:
