@@ -162,3 +162,20 @@ def test_a_project_and_a_home_may_be_called_anything(project: Project, name: str
     assert (place / "here").exists()
     assert (place / "w w").exists()
     assert not list(project.dir.rglob("reached"))
+
+
+def test_a_pipe_that_a_tool_leaves_where_its_status_goes_holds_up_nothing(project: Project) -> None:
+    project.tool("piper", 'mkfifo "$HARNESS_TOOL_STATUS"; echo fine')
+    assert project.say(calls=[{"name": "piper", "input": {}}]).results == ["fine"]
+
+
+def test_a_folder_that_a_tool_leaves_where_its_status_goes_is_no_status(project: Project) -> None:
+    project.tool("folder", 'mkdir "$HARNESS_TOOL_STATUS"; echo fine')
+    assert project.say(calls=[{"name": "folder", "input": {}}]).results == ["fine"]
+
+
+def test_a_pipe_that_a_tool_leaves_where_its_output_is_kept_holds_up_nothing(project: Project) -> None:
+    project.tool("piper", 'mkfifo "$HARNESS_OUTPUT_FILE"; head -c 2000000 /dev/zero | tr "\\0" x; echo; echo the end')
+    result = project.say(calls=[{"name": "piper", "input": {}}])
+    assert "the end" in result.results[0]
+    assert "could not be kept" in result.results[0]

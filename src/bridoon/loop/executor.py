@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import threading
@@ -9,6 +10,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from bridoon.catalog.files import read_file
 from bridoon.catalog.lookup import Executable
 from bridoon.catalog.schemas import ToolIndex
 from bridoon.errors import BridoonError, Cancelled
@@ -26,7 +28,8 @@ TOOL_LIMIT = 600.0
 SCHEMA_LIMIT = 10.0
 """Seconds that `--schema` may take."""
 
-OUTPUT_BYTES = 64 << 20
+STATUS_BYTES = 64 << 20
+"""Bytes of what a tool reports out of band, its pictures included."""
 
 Answer = tuple[str, bool, list[dict[str, str]], float]
 """Text, whether it failed, images as `{mime_type, data}` in base64, seconds."""
@@ -174,7 +177,7 @@ def _process(run_: Run, tool: Executable, call: dict[str, Any], extra: dict[str,
         )
         status, images = _read_status(status_file)
     finally:
-        if os.path.exists(status_file):
+        with contextlib.suppress(OSError):
             os.unlink(status_file)
     content = done.stdout.text(output_limit(run_.env)).rstrip("\n")
     stderr = done.stderr.text().rstrip("\n")
@@ -195,13 +198,12 @@ def _read_status(path: str) -> tuple[dict[str, Any], tuple[Picture, ...]]:
     import base64
 
     try:
-        with open(path, encoding="utf-8") as file:
-            status = json.load(file)
+        status = json.loads(read_file(path, STATUS_BYTES))  # never waits: a tool may have left a pipe there
         if not isinstance(status, dict):
             return {}, ()
         images = status.pop("images", None) or []
         return status, tuple(Picture(str(i["mime_type"]), base64.b64decode(i["data"])) for i in images)
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return {}, ()
 
 

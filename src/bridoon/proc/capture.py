@@ -147,7 +147,8 @@ class _SpillFile:
 
 
 def _open_private(path: str) -> int:
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+    # Without O_NONBLOCK, a pipe that the program put there would hold us until somebody reads it.
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
     try:
         return os.open(path, flags, 0o600)
     except FileNotFoundError:

@@ -117,11 +117,6 @@ def _ids_in(messages: Sequence[Any]) -> set[str]:
     return {each for each in ids if isinstance(each, str)}
 
 
-def first_words(messages: Sequence[Message]) -> str:
-    """The text of the first user message: what a conversation is about."""
-    return next((message.text for message in messages if message.role == "user"), "")
-
-
 def plain(text: str) -> outcome.Answer:
     """An answer that is text and nothing else."""
     return outcome.Answer("", (Text(text),) if text else (), "end", "", Usage())

@@ -72,7 +72,8 @@ def _keep(text: str, path: str) -> str:
     kept = data[:SPILL_LIMIT]
     try:
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+        fd = os.open(path, flags, 0o600)
         with open(fd, "wb") as out:
             out.write(kept)
     except OSError as wrong:
