@@ -1,4 +1,4 @@
-"""Writes the parts of `cli.md` and `providers.md` that follow from declarations in the source.
+"""Writes the parts of `cli.md`, `providers.md` and `ledger-reference.md` that follow from declarations in the source.
 
     python docs/generate.py            write them
     python docs/generate.py --check    exit 1 and show the difference when they are not up to date
@@ -14,6 +14,8 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterable
 from pathlib import Path
+
+import generate_ledger
 
 from bridoon.catalog import conf
 from bridoon.cli import declared, help, known, repl_commands
@@ -180,6 +182,7 @@ PAGES: dict[str, Parts] = {
         "local": lambda: reads("local"),
         "scripted": lambda: reads("scripted"),
     },
+    "ledger-reference.md": generate_ledger.PARTS,
 }
 
 

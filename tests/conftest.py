@@ -1,4 +1,4 @@
-"""Fixtures: `project`, a throw-away project that runs the installed `hs`; `no_strays`, on for every test."""
+"""Fixtures: `project`, which runs the installed `hs`; `ledger`, which runs `harness-cli`; `no_strays`, on for every test."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from ledgers import Place
 from project import MARK, Project
 
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
@@ -30,6 +31,26 @@ def project(tmp_path: Path) -> Project:
     above = [str(place / ".harness") for place in tmp_path.parents if (place / ".harness").exists()]
     assert not above, f"{above} would take part in this test: move it away, or give pytest another --basetemp"
     return Project(tmp_path)
+
+
+@pytest.fixture
+def bare(tmp_path: Path) -> Place:
+    """A repository without a ledger, in which `harness-cli` is run."""
+    return Place(tmp_path)
+
+
+@pytest.fixture
+def ledger(bare: Place) -> Place:
+    """A repository with a fresh ledger."""
+    assert bare.run("init").code == 0
+    return bare
+
+
+@pytest.fixture
+def ledger6(bare: Place) -> Place:
+    """A repository with an empty ledger of schema 6, as the program that was there first makes it."""
+    bare.make(6)
+    return bare
 
 
 @pytest.fixture(autouse=True)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import pytest
 from promises import PROMISES
 from promises_always import ALWAYS
+from registry import REGISTRY
 
 
 class Requirement(NamedTuple):
@@ -378,4 +379,5 @@ WORKFLOW_ROWS = (
 REQUIREMENTS = (
     *PLACES, *TOOL_ROWS, *HOOK_ROWS, *SKILL_ROWS, *PROVIDER_ROWS, *PROMPT_ROWS, *WORKFLOW_ROWS,
     *(Requirement(each.id, f"issue/{each.part}", *each[2:]) for each in (*PROMISES, *ALWAYS)),
+    *(Requirement(each.id, f"registry/{each.part}", *each[2:]) for each in REGISTRY),
 )  # fmt: skip

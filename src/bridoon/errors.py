@@ -14,8 +14,10 @@ Cancelled (BaseException)    exit 130   the user or the system asked the run to 
 
 from __future__ import annotations
 
-import signal
 from typing import Any
+
+SIGINT = 2
+"""`signal.SIGINT`, without the import."""
 
 
 class BridoonError(Exception):
@@ -109,7 +111,7 @@ class ProviderError(BridoonError):
 class Cancelled(BaseException):
     """The run was asked to stop. Not an `Exception`, so that no plugin swallows it by accident."""
 
-    def __init__(self, signum: int = signal.SIGINT) -> None:
+    def __init__(self, signum: int = SIGINT) -> None:
         super().__init__(f"cancelled by signal {int(signum)}")
         self.signum = int(signum)
 

@@ -185,7 +185,7 @@ def dead_record(home: Path, content: str | None = None) -> Path:
     folder = home / records.FOLDER
     folder.mkdir(parents=True)
     path = folder / DEAD
-    path.write_text("\n".join(records._machine()) if content is None else content, encoding="utf-8")
+    path.write_text("\n".join(records.machine()) if content is None else content, encoding="utf-8")
     return path
 
 
@@ -216,7 +216,7 @@ def test_records_of_another_machine_on_the_same_home_are_kept(home: Path) -> Non
 
 
 def test_records_from_before_a_restart_are_forgotten(home: Path) -> None:
-    host, _, namespace = records._machine()
+    host, _, namespace = records.machine()
     path = dead_record(home, f"{host}\n0-0\n{namespace}")
     children.sweep_stale(str(home))
     assert not path.exists()

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-DOCUMENTS = ["README.md", "docs/PROTOCOLS.md", "docs/cli.md", "docs/providers.md", "docs/security.md"]
+DOCUMENTS = ["README.md", "docs/PROTOCOLS.md", "docs/cli.md", "docs/providers.md", "docs/security.md", "docs/ledger.md"]
 BLOCK = re.compile(r"^(?P<fence>`{3,})(?P<info>[^`\n]*)\n(?P<body>.*?)^(?P=fence)$", re.M | re.S)
 NEEDS = {"docs/security.md": "git"}
 """Programs besides bash that the examples of a document start."""
@@ -52,15 +52,21 @@ def sessions(body: str) -> list[tuple[str, str]]:
     for line in body.splitlines():
         if line.startswith("$ "):
             found.append((line[2:], []))
+        elif line.startswith("> ") and found[-1][0].endswith("\\") and not found[-1][1]:
+            found[-1] = (f"{found[-1][0]}\n{line[2:]}", [])
         else:
             found[-1][1].append(line)
     return [(command, "\n".join(lines)) for command, lines in found]
 
 
 def matches(shown: str, printed: str) -> bool:
-    """Whether the output is what is shown; `...` stands for anything."""
-    pattern = ".*?".join(re.escape(part) for part in shown.strip().split("..."))
-    return re.fullmatch(pattern, printed.strip(), re.S) is not None
+    """Whether the output is what is shown; `...` stands for anything, and blanks at the end of a line do not count."""
+    pattern = ".*?".join(re.escape(part) for part in trimmed(shown).split("..."))
+    return re.fullmatch(pattern, trimmed(printed), re.S) is not None
+
+
+def trimmed(text: str) -> str:
+    return "\n".join(line.rstrip() for line in text.strip().splitlines())
 
 
 @pytest.mark.parametrize("name", [name for name in DOCUMENTS if (ROOT / name).exists()])

@@ -44,6 +44,7 @@ KNOWN: dict[str, tuple[str, ...]] = {
     "detect_local": ("on", "off"),
     "script": ANY,
     "local_model": ANY,
+    "ledger": ("on", "off"),
 }
 """The keys that we read, and the words or the form that their values have. `cli/known.py` tells people."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from bridoon.catalog.files import Watch, printable
@@ -63,6 +63,7 @@ class Catalog:
         self._run_hook = run_hook
         self._trust: Trust | None = None
         self._told: set[str] = set()
+        self._lent: dict[str, tuple[Executable, ...]] = {}
         self._kept: dict[str, tuple[int, Any]] = {}
         self._watched: dict[str, tuple[int, Watch, Any]] = {}
         self._survey: Survey | None = None
@@ -210,6 +211,18 @@ class Catalog:
         """Every drop-in of a kind, overridden ones included, lowest priority first."""
         shelves = self._there()[1].all if unscoped else self.shelves
         return [each for shelf in shelves for each in shelf.executables.get(kind, ())]
+
+    def lend(self, owner: str, tools: Sequence[Executable]) -> None:
+        """Let tools take part that no file holds, in the place of those that `owner` lent before. They come after all
+        others: a file of the same name counts."""
+        if self._lent.get(owner, ()) != tuple(tools):
+            self._lent[owner] = tuple(tools)
+            self.generation += 1
+
+    @property
+    def lent(self) -> list[Executable]:
+        """The tools that no file holds."""
+        return [tool for tools in self._lent.values() for tool in tools]
 
     def stages(self) -> list[str]:
         """The names of all stages that have hooks."""

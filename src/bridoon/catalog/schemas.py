@@ -34,11 +34,13 @@ class ToolIndex:
         self._tools: dict[str, tuple[Spec, Executable]] = {}
         self._aliases: dict[str, str] = {}
         order = {source.path: number for number, source in enumerate(catalog.sources)}
-        tools = {each.name: each for each in catalog.entries("tools")}
+        files = {each.name: each for each in catalog.entries("tools")}
         # The most local first; of two that claim one name in one place, the first in bytewise order.
-        for tool in sorted(tools.values(), key=lambda each: (-order[each.source.path], each.name)):
+        tools = sorted(files.values(), key=lambda each: (-order[each.source.path], each.name))
+        tools += catalog.lent
+        for tool in tools:
             self._add(tool, schema_of)
-        answers.forget_others(tools.values())
+        answers.forget_others(tools)
         catalog.report([NearMiss(path, "tools", reason) for path, reason in self.problems], "schemas")
         ordered = sorted(self._tools, key=lambda name: (not self._tools[name][1].bundled, name))
         self.specs: list[Spec] = [self._tools[name][0] for name in ordered]

@@ -15,7 +15,7 @@ FOLDERS = ("commands", "tools", "providers")
 
 STAGES = (
     "sources", "resolve", "auth-set", "start", "assemble", "send", "receive",
-    "pre-tool", "tool_exec", "tool_done", "error", "done",
+    "pre-tool", "tool_exec", "tool_done", "error", "done", "end",
 )  # fmt: skip
 """Stages that exist without anybody naming them."""
 

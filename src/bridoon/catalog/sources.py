@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from bridoon.catalog.files import Stamp
+
+if TYPE_CHECKING:
+    from bridoon.sdk.script import DropIn
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 """The package directory, which holds the bundled packs."""
@@ -45,6 +48,8 @@ class Executable(NamedTuple):
     bundled: bool
     stamp: Stamp = (0, 0, 0)
     """Changes with the file; zeros for bundled files, which nobody edits."""
+    declared: DropIn | None = None
+    """What is called instead of a file: there is none (`Catalog.lend`)."""
 
     @property
     def marked(self) -> bool:

@@ -7,6 +7,7 @@ import stat
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
+from bridoon.catalog import git
 from bridoon.catalog.files import entries, exposed, is_folder, printable, read_file
 from bridoon.catalog.sources import upward
 
@@ -16,9 +17,6 @@ ask."""
 
 OWN, GRANTED, REVOKED = "own", "granted", "revoked"
 """How a directory came into the record: git did not know it; a person said yes; a person took it back."""
-
-GIT_LIMIT = 10.0
-"""Seconds that git may take to answer. A repository that takes longer is not trusted."""
 
 LISTED = 200
 """Lines of a listing."""
@@ -200,14 +198,14 @@ def came_with_checkout(harness_dir: str, env: Mapping[str, str]) -> bool:
     """Whether a git repository holds the directory, a link that leads to it, or something in it.
 
     Every repository on the way up is asked, for the path as it is written and for each place that links
-    lead to. A repository that cannot be asked counts as one that holds it. Without any `.git` on the way up
-    the answer is no, and git is not started.
+    lead to. A repository that cannot be asked, or does not answer within 10 s, counts as one that holds it.
+    Without any `.git` on the way up the answer is no, and git is not started.
     """
     for path in _spellings(harness_dir):
         for place in upward(path):
             if os.path.lexists(os.path.join(place, ".git")):
-                git = _find_git(env, place)
-                if not git or _list_index(git, place, path, env) != "":
+                program = git.find(env, place)
+                if not program or _list_index(program, place, path, env) != b"":
                     return True
     return False
 
@@ -242,47 +240,13 @@ def _spellings(path: str) -> list[str]:
     return found if real in found else [*found, real]
 
 
-def _list_index(git: str, repository: str, path: str, env: Mapping[str, str]) -> str | None:
+def _list_index(program: str, repository: str, path: str, env: Mapping[str, str]) -> bytes | None:
     """What `git ls-files` prints for a path: the beginning of it, None when git fails."""
     below = os.path.relpath(path, repository)
-    # Nothing that the repository's own configuration names may run: no fsmonitor, no hooks, no transport. A
-    # file system that ignores case gives `.HARNESS` to whoever asks for `.harness`, so the index is asked
-    # without case.
-    argv = [git, "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"]
-    argv += ["ls-files", "-s", "-z", "--", f":(icase,literal){below}" if below != "." else ":/"]
-    clean = {name: value for name, value in env.items() if not name.startswith("GIT_")}
-    clean.update(
-        GIT_OPTIONAL_LOCKS="0",
-        GIT_TERMINAL_PROMPT="0",
-        GIT_NO_LAZY_FETCH="1",
-        GIT_ALLOW_PROTOCOL="",
-        GIT_CEILING_DIRECTORIES=os.path.dirname(repository),
-        LC_ALL="C",
-    )
-    return _run_git(argv, repository, clean)
-
-
-def _run_git(argv: list[str], cwd: str, env: dict[str, str]) -> str | None:
-    from bridoon.proc.run import CannotStart, run
-
-    try:
-        done = run(argv, cwd=cwd, env=env, timeout=GIT_LIMIT)
-    except CannotStart:
-        return None
-    return done.stdout.text(4000) if done.code == 0 and not done.timed_out else None
-
-
-def _find_git(env: Mapping[str, str], repository: str) -> str:
-    """The git program, from absolute entries of PATH that do not lie in the repository; empty when there is
-    none."""
-    for folder in (env.get("PATH") or os.defpath).split(os.pathsep):
-        path = os.path.join(folder, "git")
-        inside = f"{os.path.realpath(folder)}/".startswith(f"{repository}/") and repository != "/"
-        if not os.path.isabs(folder) or inside:
-            continue
-        if os.path.isfile(path) and os.access(path, os.X_OK):
-            return path
-    return ""
+    # A file system that ignores case gives `.HARNESS` to whoever asks for `.harness`, so the index is asked without
+    # case.
+    words = ["ls-files", "-s", "-z", "--", f":(icase,literal){below}" if below != "." else ":/"]
+    return git.ask(program, words, repository, env)
 
 
 def listing(harness_dir: str) -> list[str]:

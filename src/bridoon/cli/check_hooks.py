@@ -45,6 +45,8 @@ SAMPLES: dict[str, dict[str, Any]] = {
     "error": {"error": "something failed", "stage": "send", "hook": "10-send", "exit_code": 1, "stderr": "",
               "context": {}},
     "done": {"output": "hello"},
+    "end": {"output": "hello", "stop": "end", "exit_code": 0, "turns": 1, "seconds": 1.5, "usage": USAGE,
+            "run": "20260101-120000-1.18c", "first": 1},
 }  # fmt: skip
 
 

@@ -63,9 +63,10 @@ def tools(argv: list[str], env: Mapping[str, str]) -> int:
         return 0
     stop_at_once()
     catalog = _catalog(env)
+    _lend(catalog, env)
     index = tool_index(catalog, env)
     problems = [(str(path), str(reason)) for path, reason in index.problems]
-    everything = catalog.entries("tools")
+    everything = [*catalog.entries("tools"), *catalog.lent]
     about = describe(everything, env)
     called = {index.by_name(str(spec["name"])).path: spec for spec in index.specs}
     reasons = dict(problems)
@@ -84,6 +85,16 @@ def tools(argv: list[str], env: Mapping[str, str]) -> int:
     misses = [miss for miss in _misses(catalog, {"tools"}) if miss.path not in reasons]
     listing = Listing("tools", _ordered(entries), problems, misses, empty="(no tools)")
     return show(listing, given.has("--json"))
+
+
+def _lend(catalog: Catalog, env: Mapping[str, str]) -> None:
+    """Let the tools of the project's ledger take part, if it has one."""
+    from bridoon.evidence import near
+
+    if near.wanted(env, catalog.settings.get("ledger", "")) and near.database(env, catalog.cwd):
+        from bridoon.evidence.offer import lend_in
+
+        lend_in(catalog, env)
 
 
 def _catalog(env: Mapping[str, str]) -> Catalog:

@@ -18,7 +18,7 @@ LANGUAGES = ("bash", "python", "conf")
 TEMPLATES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "templates")
 
 STAGES = (
-    "start", "assemble", "send", "receive", "tool_exec", "tool_done", "error", "done",
+    "start", "assemble", "send", "receive", "tool_exec", "tool_done", "error", "done", "end",
     "sources", "resolve", "auth-set", "pre-tool",
 )  # fmt: skip
 """Stages that something leads to. Any other name makes one that only a hook's `next_state` reaches."""
@@ -38,7 +38,7 @@ NEW = Command(
     "new", "write a small drop-in that works", "|".join(KINDS) + " NAME", 2, 2,
     (
         Option("--lang", "bash (the default), python, or for a provider conf", "LANG", LANGUAGES, short="-l"),
-        Option("--stage", f"of a hook: {', '.join(STAGES[:8])}", "STAGE", short="-s", completes="stage"),
+        Option("--stage", f"of a hook: {', '.join(STAGES[:9])}", "STAGE", short="-s", completes="stage"),
         Option("--global", "for all projects: into $HARNESS_HOME", short="-g"),
         Option("--dir", "into this .harness directory or pack", "DIR", completes="directory"),
     ),
@@ -118,7 +118,7 @@ def _hook_name(name: str, stage: str) -> tuple[str, str]:
             raise UsageError(f"two stages: {before} and {stage}")
         stage, name = before, after
     if not stage:
-        raise UsageError("which stage is the hook for?", f"--stage {'|'.join(STAGES[:8])}")
+        raise UsageError("which stage is the hook for?", f"--stage {'|'.join(STAGES[:9])}")
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]*", stage):
         raise UsageError(f"a stage cannot be called {stage!r}", f"one of {', '.join(STAGES)}")
     if not re.match(r"\d+-", name):

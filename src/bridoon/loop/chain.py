@@ -69,14 +69,17 @@ def run_stage(run: Run, stage: str, payload: Payload) -> Payload:
     return payload
 
 
-def run_hook(run_: Run, hook: Executable, stage: str, payload: Payload, *, words: bool = False) -> Payload:
+def run_hook(
+    run_: Run, hook: Executable, stage: str, payload: Payload, *, words: bool = False, limit: float | None = None
+) -> Payload:
     """Run one hook, inline when it is one of ours, and return its payload. Empty output passes it through.
 
-    With `words`, output that is no payload is returned as `Words`: another program is given it next.
+    With `words`, output that is no payload is returned as `Words`: another program is given it next. `limit` is in
+    seconds; without it the stage decides.
     """
     if _ours(hook):
         return _inline(run_, hook, stage, payload)
-    text = output(hook, stage, spawn(run_, hook, stage, payload))
+    text = output(hook, stage, spawn(run_, hook, stage, payload, limit=limit))
     if not text.strip():
         run_.notice(f"hook {hook.path} printed nothing in {stage}: its input is passed on (observers end with cat)")
         return payload

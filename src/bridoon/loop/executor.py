@@ -18,7 +18,7 @@ from bridoon.loop.env import seconds
 from bridoon.loop.run import Run
 from bridoon.proc import inline
 from bridoon.proc.run import CannotStart, command_for, run
-from bridoon.sdk.script import Picture, Result
+from bridoon.sdk.script import DropIn, Picture, Result
 from bridoon.toolkit.outcome import bounded, note, output_limit
 from bridoon.wire import jsontext
 
@@ -112,7 +112,8 @@ def execute(run_: Run, call: dict[str, Any]) -> Answer:
     spill = os.path.join(run_.session.dir, ".outputs", f"{place}.txt")
     extra = {"HARNESS_OUTPUT_FILE": spill, "HARNESS_CALL_ID": call["id"]}
     try:
-        result = _inline(run_, tool, call, extra) if tool.bundled and tool.marked else _process(run_, tool, call, extra)
+        own = _ours(tool)
+        result = _inline(run_, own, call, extra) if own else _process(run_, tool, call, extra)
     except Cancelled:
         raise
     except SystemExit as stop:
@@ -154,8 +155,13 @@ def misfit(spec: dict[str, Any], given: dict[str, Any]) -> str:
     return ""
 
 
-def _inline(run_: Run, tool: Executable, call: dict[str, Any], extra: dict[str, str]) -> Result:
-    answer = inline.load(tool.path).run(call["input"], run_.context("tool_exec", extra))
+def _ours(tool: Executable) -> DropIn | None:
+    """What a tool declares that is called inside this interpreter; None for a program."""
+    return tool.declared or (inline.load(tool.path) if tool.bundled and tool.marked else None)
+
+
+def _inline(run_: Run, tool: DropIn, call: dict[str, Any], extra: dict[str, str]) -> Result:
+    answer = tool.run(call["input"], run_.context("tool_exec", extra))
     return answer if isinstance(answer, Result) else Result(answer)
 
 
@@ -217,8 +223,9 @@ def _encode(images: tuple[Picture, ...]) -> list[dict[str, str]]:
 
 def schema_of(run_: Run, tool: Executable) -> dict[str, Any]:
     """The `--schema` answer of a tool. Raises BridoonError with the reason when there is none."""
-    if tool.bundled and tool.marked:
-        return dict(inline.load(tool.path).schema)
+    own = _ours(tool)
+    if own:
+        return dict(own.schema)
     try:
         done = run(
             [*command_for(tool.path, tool.marked), "--schema"],

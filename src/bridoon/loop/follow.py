@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any, NamedTuple
 
 from bridoon.dialects.stream import usage_of
 from bridoon.errors import Cancelled, HookFailed, LimitReached
+from bridoon.loop import ending
 from bridoon.loop.chain import Payload, carried, run_stage
 from bridoon.loop.env import turn_limit
 from bridoon.loop.gate import run_tool_exec, settle
@@ -35,15 +37,44 @@ class Outcome(NamedTuple):
 def carry_out(run: Run) -> Outcome:
     """Follow the states of a run whose user message is saved, and leave a valid history, however it ends.
 
-    Emits exactly one `RunEnded`, last. Cancelled is answered with an outcome, not raised.
+    Tells the hooks of `end` how it went, and emits exactly one `RunEnded`, last. Cancelled is answered with an
+    outcome, not raised.
     """
     outcome = Outcome("", "error", 1, run.usage, run.turns)
+    began, first = time.monotonic(), first_of(run)
     try:
         outcome = _guarded(run)
     finally:
-        run.session.sync()
-        run.emit(RunEnded(outcome.output, outcome.stop, outcome.exit_code))
+        try:
+            run.session.sync()
+        finally:
+            _end(run, outcome, first, time.monotonic() - began)
     return outcome
+
+
+def first_of(run: Run) -> int:
+    """The number of the user's message; of the next message when the run goes on without one."""
+    messages = run.session.messages()
+    if not messages:
+        return 1
+    return messages[-1].seq + (messages[-1].role != "user")
+
+
+def _end(run: Run, outcome: Outcome, first: int, seconds: float) -> None:
+    payload: Payload = {
+        "output": outcome.output,
+        "stop": outcome.stop,
+        "exit_code": outcome.exit_code,
+        "turns": run.turns,
+        "seconds": round(seconds, 3),
+        "usage": run.usage._asdict(),
+        "run": run.env["HARNESS_LOOP_RUN_ID"],
+        "first": first,
+    }
+    try:
+        ending.tell_end(run, payload)
+    finally:
+        run.emit(RunEnded(outcome.output, outcome.stop, outcome.exit_code))
 
 
 def _guarded(run: Run) -> Outcome:
@@ -129,7 +160,7 @@ def follow(run: Run) -> str:
             output = f"error: stage {state} made no transition"
             run.fail(f"stage {state} made no transition: none of its hooks named a next state")
             run.failure = 1
-        state = following if isinstance(following, str) else ""
+        state = following if isinstance(following, str) and following != ending.STAGE else ""
     return output
 
 

@@ -95,6 +95,8 @@ class Run:
         self.failure: int = 0
         """The exit code of the last failure that nothing recovered from."""
         self.compaction_failures = 0
+        self.kept: dict[str, Any] = {}
+        """What packs keep from one stage to the next, by their names."""
         self.began = time.time()
         self._told: set[str] = set()
 

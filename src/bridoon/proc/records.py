@@ -36,7 +36,7 @@ def write(home: str) -> None:
         os.makedirs(folder, 0o700, exist_ok=True)
         fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         try:
-            os.write(fd, "\n".join(_machine()).encode())
+            os.write(fd, "\n".join(machine()).encode())
         finally:
             os.close(fd)
     except OSError:
@@ -81,17 +81,18 @@ def dead_owners(home: str) -> dict[str, str]:
             continue
         if _is_elsewhere(path):
             continue
-        if not _lives(int(pid), started):
+        if not lives(int(pid), started):
             dead[name] = path
     return dead
 
 
 def _is_inside_another() -> bool:
     owners = (mark.partition(".") for mark in os.environ.get(OWNER, "").split("/"))
-    return any(pid.isdigit() and _lives(int(pid), started) for pid, _, started in owners)
+    return any(pid.isdigit() and lives(int(pid), started) for pid, _, started in owners)
 
 
-def _lives(pid: int, started: str) -> bool:
+def lives(pid: int, started: str) -> bool:
+    """Whether the process with this pid and start time is still there."""
     if not table.LINUX:
         return table.exists(pid)
     process = table.read(pid)
@@ -106,7 +107,7 @@ def _is_elsewhere(path: str) -> bool:
         age = time.time() - os.stat(path).st_mtime
     except (OSError, UnicodeDecodeError):
         return True
-    here = _machine()
+    here = machine()
     if there == here or len(there) != len(here):
         return False
     rebooted = there[0] == here[0] and there[1] != here[1]
@@ -115,7 +116,7 @@ def _is_elsewhere(path: str) -> bool:
     return True
 
 
-def _machine() -> list[str]:
+def machine() -> list[str]:
     """Where a pid means what it means here: the host, its boot, and the pid namespace."""
     if sys.platform != "linux":
         return [os.uname().nodename, "", ""]

@@ -1,0 +1,165 @@
+"""The tools that a ledger lends to a run: `capability`, and registered commands that the model may call by name."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from bridoon.catalog.lookup import Catalog, Executable
+from bridoon.catalog.sources import Source
+from bridoon.evidence import plain, registry
+from bridoon.evidence.command import CallFailed, call, schema
+from bridoon.evidence.registry import Registry
+from bridoon.evidence.trust import distrust
+from bridoon.ledger import argspec
+from bridoon.ledger.judge import posture
+from bridoon.ledger.place import find
+from bridoon.ledger.registry import Tool
+from bridoon.sdk.script import Context, DropIn, Result
+from bridoon.toolkit import arguments
+from bridoon.toolkit.outcome import answer
+
+CALLABLE = ("cli", "binary")
+MOST = 64
+"""Registered tools that are lent to a model."""
+
+ARGUMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}", re.ASCII)
+"""Names of arguments that every model API accepts."""
+
+NAME = {"type": "string", "description": "such as impact-analysis"}
+
+
+def capability_tool(known: Registry, failed: set[str]) -> DropIn:
+    """The tool `capability`: posture and providers of one."""
+
+    def body(given: dict[str, Any], context: Context) -> Result:
+        name = arguments.text(given, "name")
+        found = registry.posture_of(known.look().tools, name, failed)
+        lines = [f"capability {found.capability}: {registry.standing(found)}"]
+        for tool in [*found.present, *found.missing, *found.unknown, *found.unusable]:
+            about = plain.line(tool.description, 200)
+            target = plain.line(
+                tool.scan_target if tool.kind not in CALLABLE and tool.scan_target else tool.command, 200
+            )
+            checked = f"checked {plain.line(tool.checked_at, 20)} UTC" if tool.checked_at else "never checked"
+            lines.append(f"- {plain.line(tool.name, 60)}: {about} [{target}; {checked}]")
+        if note := posture.note(found):
+            lines.append(f"note: {note}")
+        return Result("\n".join(lines))
+
+    about = (
+        "Look up what this project has for a purpose, such as impact-analysis, coverage or security-scan: whether it "
+        "is inactive, degraded or full, and the tools that provide it."
+    )
+    return DropIn(
+        "tool",
+        lambda given, context: answer(body, given, context),
+        about,
+        {
+            "name": "capability",
+            "description": about,
+            "input_schema": {"type": "object", "properties": {"name": NAME}, "required": ["name"]},
+            "annotations": {"concurrent": True, "readOnlyHint": True},
+        },
+    )
+
+
+def registered_tool(tool: Tool, root: str, failed: set[str]) -> DropIn:
+    """A registered command as a tool of its name."""
+    args = argspec.read(tool.args)
+
+    def body(given: dict[str, Any], context: Context) -> Result:
+        try:
+            result = call(tool.command, args, given, root, context)
+        except CallFailed:
+            failed.add(tool.name)
+            raise
+        if result.failed:
+            failed.add(tool.name)
+        return result
+
+    about = plain.line(tool.description, 200)
+    shown = f"{about}\nRuns: {plain.line(tool.command, 200)} (registered in the project's ledger)"
+    return DropIn(
+        "tool",
+        lambda given, context: answer(body, given, context),
+        about,
+        {"name": tool.name, "description": shown, "input_schema": schema(args)},
+    )
+
+
+def is_callable(tool: Tool) -> bool:
+    """Whether a model can be given a tool of this name: it has arguments, with names that every API accepts."""
+    if tool.kind not in CALLABLE or tool.status == "missing":
+        return False
+    names = [arg.name for arg in argspec.read(tool.args)]
+    return bool(names) and len(set(names)) == len(names) and all(map(ARGUMENT.fullmatch, names))
+
+
+class Offer:
+    """What is lent, made again when the registry changed."""
+
+    def __init__(self, known: Registry, failed: set[str], trusted: bool, notice: Callable[[str], None]) -> None:
+        self._registry, self._failed, self._trusted, self._notice = known, failed, trusted, notice
+        self._source = Source(os.path.dirname(known.place.database), "bundled", "ledger")
+        self._of: tuple[Tool, ...] | None = None
+        self._tools: tuple[Executable, ...] = ()
+
+    def tools(self) -> tuple[Executable, ...]:
+        """The tools now."""
+        rows = self._registry.look().tools
+        if self._of is None or rows is not self._of:
+            self._of, self._tools = rows, self._make(rows)
+        return self._tools
+
+    def providers(self) -> dict[str, str]:
+        """The capability of each registered tool that is lent, by the name that models call it."""
+        found = {}
+        for tool in self._lendable(self._registry.look().tools):
+            if name := registry.key(tool.capability):
+                found[_called(tool)] = name
+        return found
+
+    def _lendable(self, rows: tuple[Tool, ...]) -> list[Tool]:
+        return [tool for tool in rows if is_callable(tool)][:MOST] if self._trusted else []
+
+    def _make(self, rows: tuple[Tool, ...]) -> tuple[Executable, ...]:
+        old = {tool.path: tool for tool in self._tools}
+        made = [self._lent("capability", capability_tool(self._registry, self._failed), True, "")]
+        for tool in self._lendable(rows):
+            stamp = repr((tool.command, tool.description, tool.args))
+            made.append(
+                self._lent(tool.name, registered_tool(tool, self._registry.place.root, self._failed), False, stamp)
+            )
+        if self._trusted and sum(map(is_callable, rows)) > MOST:
+            self._notice(
+                f"{self._registry.place.database} lists more than {MOST} tools with arguments: the rest is left out"
+            )
+        kept = [old[tool.path] if tool.path in old and old[tool.path].stamp == tool.stamp else tool for tool in made]
+        return tuple(kept)
+
+    def _lent(self, name: str, declared: DropIn, ours: bool, content: str) -> Executable:
+        import zlib
+
+        path = f"{self._registry.place.database} ({plain.line(name, 80)})"
+        data = content.encode("utf-8", "replace")
+        return Executable(
+            path, plain.line(name, 80), "tools", self._source, ours, (zlib.crc32(data), len(data), 0), declared
+        )
+
+
+def lend_in(catalog: Catalog, env: Mapping[str, str]) -> None:
+    """Lend what a run in the catalog's directory would have."""
+    known = Registry(find(env, catalog.cwd))
+    seen = known.look()
+    if seen.schema:
+        trusted = not seen.tools or not distrust(catalog, env, known.place)
+        catalog.lend("ledger", Offer(known, set(), trusted, catalog.alarm).tools())
+
+
+def _called(tool: Tool) -> str:
+    from bridoon.catalog.schemas import NAME_LIMIT
+
+    return re.sub(r"[^A-Za-z0-9_-]", "_", tool.name.strip())[:NAME_LIMIT]

@@ -1,0 +1,1 @@
+"""The command line of `harness-cli`, declared once: parser, help, manifest and reference derive from it."""

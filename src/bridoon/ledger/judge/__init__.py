@@ -1,0 +1,1 @@
+"""What the ledger concludes from its rows: presence, posture, scores, drift, proposals."""

@@ -1,0 +1,28 @@
+"""A value of the database as text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def text_of(value: Any) -> str:
+    """What people see of a value: nothing of NULL, numbers in full, the size of bytes."""
+    if isinstance(value, str):
+        return value
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return real(value)
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return f"<{len(value)} bytes>"
+    return str(value)
+
+
+def real(value: float) -> str:
+    """The shortest decimal that means the number, without an exponent and without `.0`."""
+    text = repr(value)
+    if "e" in text:
+        from decimal import Decimal
+
+        text = format(Decimal(text), "f")
+    return text.removesuffix(".0")

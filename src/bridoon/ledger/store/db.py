@@ -1,0 +1,140 @@
+"""Connections: to read, to write, and what SQLite's errors mean to people."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from bridoon.ledger.errors import Incompatible, LedgerError
+
+WAIT = 30.0
+"""Seconds to wait for other processes that hold the database."""
+POLL = 0.01
+"""Seconds between two attempts to begin: short, so that a short gap between two long holders is found."""
+
+
+def uri(path: str, **options: str) -> str:
+    """The URI of a database file."""
+    quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+    return f"file:{quoted}?" + "&".join(f"{name}={value}" for name, value in options.items())
+
+
+def connect(path: str, *, mode: str = "rw", wait: float = WAIT) -> sqlite3.Connection:
+    """A connection that begins transactions only when told, with foreign keys on.
+
+    `mode`: `rw` (must exist), `rwc` (is made), `ro`, `immutable` (nobody writes it). Raises sqlite3.Error.
+    """
+    options = {"immutable": "1", "mode": "ro"} if mode == "immutable" else {"mode": mode}
+    db = sqlite3.connect(uri(path, **options), uri=True, isolation_level=None, timeout=wait)
+    try:
+        db.execute("PRAGMA foreign_keys=ON")
+    except sqlite3.Error:
+        db.close()
+        raise
+    return db
+
+
+@contextmanager
+def explained(path: str) -> Iterator[None]:
+    """Turn SQLite's errors into ours."""
+    try:
+        yield
+    except sqlite3.Error as wrong:
+        raise explain(wrong, path) from wrong
+    except UnicodeEncodeError as wrong:
+        raise LedgerError("a value holds characters that no text can hold", "give it as UTF-8") from wrong
+
+
+def explain(wrong: sqlite3.Error, path: str) -> LedgerError:
+    """What an error of SQLite means, and the way out."""
+    name = str(getattr(wrong, "sqlite_errorname", ""))
+    if name.startswith("SQLITE_NOTADB"):
+        return Incompatible(f"{path} is not a database", "name another file with HARNESS_DB_PATH")
+    if name.startswith("SQLITE_CORRUPT"):
+        return Incompatible(
+            f"{path} is damaged: {wrong}", "restore a backup, or rebuild it: harness-cli db rebuild --from DIRECTORY"
+        )
+    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+        return LedgerError(f"{path} is locked by another process", "nothing was changed; try again")
+    if name.startswith("SQLITE_FULL"):
+        return LedgerError(f"{path} cannot be written: the disk is full", "nothing was changed")
+    if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM", "SQLITE_IOERR")):
+        return LedgerError(f"{path} cannot be opened or written: {wrong}", "nothing was changed")
+    if name.startswith("SQLITE_INTERRUPT"):
+        return LedgerError("it took too long and was stopped", "nothing was changed")
+    return LedgerError(f"sqlite error: {wrong}")
+
+
+def open_to_write(path: str, wait: float = WAIT) -> sqlite3.Connection:
+    """A connection that may write. Raises Incompatible when there is no such file."""
+    must_exist(path)
+    with explained(path):
+        return connect(path, wait=wait)
+
+
+def open_to_read(path: str, wait: float = WAIT) -> sqlite3.Connection:
+    """A connection that cannot write. Leaves no files behind, and works where the directory is read-only."""
+    must_exist(path)
+    with explained(path):
+        for mode in ("rw", "ro"):
+            try:
+                db = connect(path, mode=mode, wait=wait)
+                db.execute("PRAGMA query_only=ON")
+                db.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
+                return db
+            except sqlite3.OperationalError as wrong:
+                if "LOCKED" in str(wrong.sqlite_errorname) or "BUSY" in str(wrong.sqlite_errorname):
+                    raise
+        return peek(path)
+
+
+def peek(path: str) -> sqlite3.Connection:
+    """A connection that creates nothing at all, not even for a moment; it sees what is in the main file."""
+    return connect(path, mode="immutable")
+
+
+def must_exist(path: str) -> None:
+    """Raise Incompatible unless there is a file to open."""
+    if os.path.isdir(path):
+        raise Incompatible(f"{path} is a directory, not a ledger", "name a file with HARNESS_DB_PATH")
+    if not os.path.exists(path):
+        raise Incompatible(f"there is no ledger at {path}", "harness-cli init makes one")
+    if not os.path.isfile(path):
+        raise Incompatible(f"{path} is no plain file", "name another one with HARNESS_DB_PATH")
+
+
+def begin(db: sqlite3.Connection, wait: float = WAIT) -> None:
+    """Begin a transaction that may write, waiting at most `wait` seconds for others. Raises sqlite3.OperationalError.
+
+    IMMEDIATE, always: a deferred one that finds at its first write that somebody else was quicker has lost.
+    """
+    give_up = time.monotonic() + wait
+    db.execute("PRAGMA busy_timeout=0")
+    try:
+        while True:
+            try:
+                db.execute("BEGIN IMMEDIATE")
+                return
+            except sqlite3.OperationalError as wrong:
+                busy = str(wrong.sqlite_errorname).startswith(("SQLITE_BUSY", "SQLITE_LOCKED"))
+                if not busy or time.monotonic() >= give_up:
+                    raise
+            time.sleep(POLL)
+    finally:
+        db.execute(f"PRAGMA busy_timeout={int(wait * 1000)}")
+
+
+@contextmanager
+def transaction(db: sqlite3.Connection, wait: float = WAIT) -> Iterator[None]:
+    """A transaction that commits when the block ends, and rolls back when it raises."""
+    begin(db, wait)
+    try:
+        yield
+        db.execute("COMMIT")
+    except BaseException:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+        raise

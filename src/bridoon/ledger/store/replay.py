@@ -1,0 +1,154 @@
+"""Carrying out changesets: each as a whole or not at all, and each once."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from collections.abc import Iterable
+
+from bridoon.ledger.errors import Conflict, Incompatible, LedgerError
+from bridoon.ledger.ledger import Ledger, timestamp
+from bridoon.ledger.store import db as database
+from bridoon.ledger.store import schema
+from bridoon.ledger.store.changeset import Changeset
+from bridoon.ledger.store.op import Op
+from bridoon.ledger.store.outbox import ENDING
+from bridoon.ledger.store.target import Target
+
+DAY = 86_400 * 10**9
+"""In nanoseconds: how far a clock elsewhere may be ahead of ours before we stop following it."""
+
+
+Step = tuple[Changeset, int, Op]
+"""One operation to carry out: where it stands, and which one there."""
+
+
+def apply(ledger: Ledger, changeset: Changeset, ops: list[Op], path: str) -> bool:
+    """Carry out the operations of a changeset in one transaction; False when that had happened already.
+
+    `path` is noted beside it. Raises Conflict when its run id was applied with other content, or the rows do not
+    allow an operation; Missing, Invalid, Incompatible, LedgerError. Nothing is changed then.
+    """
+    name = ledger.place.database
+    db = database.open_to_write(name, ledger.wait)
+    try:
+        with database.explained(name):
+            schema.check(schema.version_of(db), name)
+            with database.transaction(db, ledger.wait):
+                version = schema.version_of(db)
+                schema.check(version, name)
+                if is_applied(db, changeset):
+                    return False
+                schema.make_own(db)
+                target = Target(db, version, timestamp(), replaying=True)
+                last = carry_out(target, ((changeset, index, op) for index, op in enumerate(ops)))
+                record(db, changeset, path, last.get(changeset.run_id, 0), ledger.place.changesets)
+        return True
+    finally:
+        db.close()
+
+
+def is_applied(db: sqlite3.Connection, changeset: Changeset) -> bool:
+    """Whether the content of a changeset is in the rows already.
+
+    It is when it was applied with the same bytes, or when these are the operations that its run did here.
+    Raises Conflict when the run id stands for something else here.
+    """
+    hashed = _has_hash(db)
+    column = "content_sha256" if hashed else "NULL"
+    row = db.execute(f"SELECT {column} FROM changeset_applied WHERE id=?", (changeset.run_id,)).fetchone()
+    if row is None:
+        return False
+    if row[0] is not None:
+        same = row[0] == changeset.sha256
+        how = "was applied with other content"
+    else:
+        own = schema.has_own(db)
+        known = own and db.execute("SELECT ops, digest FROM bridoon_run WHERE run_id=?", (changeset.run_id,)).fetchone()
+        if not known:  # noted by a program that keeps no hash
+            return True
+        same = known == (len(changeset.lines), changeset.digest())
+        how = f"stands for {known[0]} operation(s) that were recorded here, and the file holds others"
+    if not same:
+        raise Conflict(
+            f"changeset {changeset.run_id} {how}",
+            "every run needs an id of its own; to see what all changesets give together: harness-cli db rebuild",
+            changeset_id=changeset.run_id,
+            content_sha256=changeset.sha256,
+        )
+    return True
+
+
+def carry_out(target: Target, steps: Iterable[Step]) -> dict[str, int]:
+    """Carry out operations; by run id, when the last of them was recorded.
+
+    Raises what `Target.apply` raises, with file and line in front.
+    """
+    ids: dict[str, dict[str, dict[int, int]]] = {}
+    last: dict[str, int] = {}
+    current: Changeset | None = None
+    apply = target.apply
+    newest = 1 if target.schema < schema.NEWEST else 3
+    for changeset, index, op in steps:
+        if changeset is not current:
+            current = changeset
+            target.ids = ids.setdefault(changeset.run_id, {})
+        try:
+            if op.version > newest:
+                schema.need(target.schema, schema.NEWEST, f"{op.name} of version {op.version}")
+            apply(op)
+        except (LedgerError, sqlite3.Error, UnicodeEncodeError) as wrong:
+            raise _placed(wrong, changeset, index, op) from wrong
+        if op.at > last.get(changeset.run_id, 0):
+            last[changeset.run_id] = op.at
+    return last
+
+
+def record(db: sqlite3.Connection, changeset: Changeset, path: str, last: int, directory: str) -> None:
+    """Note that a changeset was carried out, and what its run has done so far: it may go on here.
+
+    `last` is when its last operation was recorded; `directory` is that of the changesets that are written here.
+    """
+    if _has_hash(db):
+        db.execute(
+            "INSERT INTO changeset_applied (id, path, content_sha256) VALUES (?, ?, ?)",
+            (changeset.run_id, path, changeset.sha256),
+        )
+    else:
+        db.execute("INSERT INTO changeset_applied (id, path) VALUES (?, ?)", (changeset.run_id, path))
+    last = min(last, time.time_ns() + DAY)
+    size = changeset.size if _is_own(changeset, directory) else -1
+    db.execute(
+        "INSERT OR REPLACE INTO bridoon_run (run_id, ops, digest, last_at, size) VALUES (?, ?, ?, ?, ?)",
+        (changeset.run_id, len(changeset.lines), changeset.digest(), last, size),
+    )
+
+
+def _is_own(changeset: Changeset, directory: str) -> bool:
+    try:
+        return os.path.samefile(changeset.file, os.path.join(directory, changeset.run_id + ENDING))
+    except OSError:
+        return False
+
+
+def _has_hash(db: sqlite3.Connection) -> bool:
+    rows = db.execute("PRAGMA table_info(changeset_applied)")
+    return any(row[1] == "content_sha256" for row in rows)
+
+
+def _placed(wrong: Exception, changeset: Changeset, index: int, op: Op) -> LedgerError:
+    """An error of an operation, with the place of its line and what a program needs to act on it."""
+    place = f"{changeset.path}:{changeset.numbers[index]}"
+    details = {"changeset_id": changeset.run_id, "file": changeset.path, "line": changeset.numbers[index]}
+    if isinstance(wrong, LedgerError):
+        return type(wrong)(f"{place}: {wrong}", wrong.hint or "nothing was changed", **{**wrong.details, **details})
+    if isinstance(wrong, UnicodeEncodeError):
+        return Incompatible(f"{place}: it holds half a character", "nothing was changed", **details)
+    if isinstance(wrong, sqlite3.IntegrityError):
+        return Conflict(f"{place}: the rows do not allow it: {wrong}", "nothing was changed", **details)
+    if str(getattr(wrong, "sqlite_errorname", "")) == "SQLITE_ERROR" and "no such" in str(wrong):
+        hint = "harness-cli migrate brings the database up to date"
+        return Incompatible(f"{place}: {op.name} needs a newer schema: {wrong}", hint, **details)
+    found = database.explain(wrong, changeset.path) if isinstance(wrong, sqlite3.Error) else LedgerError(str(wrong))
+    return type(found)(f"{place}: {found}", found.hint, **details)

@@ -1,0 +1,75 @@
+"""`db`: changesets applied, looked up and built into a new database, and copies of the database."""
+
+from __future__ import annotations
+
+import os
+
+from bridoon.ledger.cmdline.command import Answer, Given
+from bridoon.ledger.ledger import Ledger
+
+
+def apply(ledger: Ledger, given: Given) -> Answer:
+    """Carry out one changeset, once. The file is read before the database is looked for."""
+    from bridoon.ledger.store import changeset, replay
+
+    path = given.text("path")
+    ledger.repair()  # it may be a file of ours
+    found = changeset.read(os.path.join(ledger.place.cwd, path), path)
+    done = replay.apply(ledger, found, found.ops(), path)
+    data = {
+        "id": found.run_id,
+        "content_sha256": found.sha256,
+        "operation_count": len(found.lines),
+        "result": "applied" if done else "already-applied",
+    }
+    if not done:
+        return Answer(f"Changeset {found.run_id} already applied; skipped.", data)
+    return Answer(f"Changeset {found.run_id} applied ({len(found.lines)} operation(s)).", data)
+
+
+def status(ledger: Ledger, given: Given) -> Answer:
+    """Tell whether a changeset is in the database, without changing anything."""
+    from bridoon.ledger.store import changeset, replay
+
+    path = given.text("path")
+    ledger.repair()
+    found = changeset.read(os.path.join(ledger.place.cwd, path), path)
+    found.ops()
+    with ledger.reading() as read:
+        applied = replay.is_applied(read.db, found)
+    data = {
+        "id": found.run_id,
+        "content_sha256": found.sha256,
+        "applied": applied,
+        "operation_count": len(found.lines),
+    }
+    text = f"Changeset {found.run_id} ({len(found.lines)} operation(s)): {'applied' if applied else 'not applied'}."
+    return Answer(text, data)
+
+
+def rebuild(ledger: Ledger, given: Given) -> Answer:
+    """Make a database out of all changesets of a directory. One that is there already is left alone."""
+    import gc
+
+    from bridoon.ledger.store.rebuild import rebuild as build
+
+    collects = gc.isenabled()
+    gc.disable()  # of many thousand values none refers to itself
+    try:
+        changesets, ops = build(ledger, given.text("--from"))
+    finally:
+        if collects:
+            gc.enable()
+    target = ledger.place.database
+    text = f"Rebuilt database at {target}\nApplied {changesets} changeset(s), {ops} operation(s)."
+    return Answer(text, {"database": target, "changeset_count": changesets, "operation_count": ops})
+
+
+def snapshot(ledger: Ledger, given: Given) -> Answer:
+    """Copy the database, as it is in one moment, into a new file."""
+    from bridoon.ledger.store.snapshot import snapshot as copy
+
+    output = given.text("--output")
+    made = copy(ledger, os.path.join(ledger.place.cwd, output))
+    text = f"Snapshot written to {made.output}\nsha256 {made.snapshot_file_sha256}"
+    return Answer(text, made._asdict())

@@ -1,0 +1,40 @@
+"""`intervention`: where somebody had to correct, override, escalate or approve."""
+
+from __future__ import annotations
+
+from bridoon.ledger import vocabulary
+from bridoon.ledger.cmdline.command import Answer, Given
+from bridoon.ledger.ledger import Ledger, Write
+from bridoon.ledger.store.op import Op
+from bridoon.ledger.store.target import missing
+
+
+def add(ledger: Ledger, given: Given) -> Answer:
+    """Record an intervention."""
+    kind, source = given.text("--type"), given.text("--source")
+    vocabulary.one_of(kind, vocabulary.INTERVENTION_TYPES, "intervention add: --type cannot be")
+    vocabulary.one_of(source, vocabulary.INTERVENTION_SOURCES, "intervention add: --source cannot be")
+    trace = vocabulary.integer(given.get("--trace"), "intervention add: --trace")
+    payload = {
+        "trace_id": trace,
+        "story_id": given.get("--story"),
+        "type": kind,
+        "description": given.text("--description"),
+        "source": source,
+        "impact": given.get("--impact"),
+    }
+    with ledger.writing() as write:
+        row = write.do(Op("intervention.add", {**payload, "trace_uid": _uid_of(write, trace)}))
+    return Answer(f"Intervention #{row} recorded.", {"id": row})
+
+
+def _uid_of(write: Write, trace: int | None) -> str | None:
+    """The uid of a trace; None when it has none, or there is no trace. Raises Missing when it does not exist."""
+    if trace is None:
+        return None
+    column = "uid" if "uid" in write.columns("trace") else "NULL"
+    found = write.one(f"SELECT {column} FROM trace WHERE id=?", trace)
+    if found is None:
+        raise missing("trace", trace)
+    uid: str | None = found[0]
+    return uid
