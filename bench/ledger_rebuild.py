@@ -41,11 +41,13 @@ COMMAND = [os.path.join(sysconfig.get_path("scripts"), "harness-cli")]
 
 def write_changesets(root: Path, operations: int) -> None:
     """Files of up to 1,000 operations each, of the kinds that a project has most of, by the code that writes them."""
-    from bridoon.ledger.ledger import Ledger, new_uid
+    from bridoon.ledger.ledger import Ledger
     from bridoon.ledger.place import Place
     from bridoon.ledger.store import db as database
     from bridoon.ledger.store import schema
     from bridoon.ledger.store.op import Op
+    from bridoon.ledger.store.write import new_uid
+    from bridoon.ledger.store.write import new_uid
 
     path = str(root / "source.db")
     db = database.connect(path, mode="rwc")

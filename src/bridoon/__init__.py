@@ -1,3 +1,3 @@
 """An agent harness that you extend by dropping in files."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

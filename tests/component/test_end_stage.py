@@ -137,14 +137,16 @@ def test_done_stays_the_last_event(project: Project) -> None:
 def test_sub_agents_have_no_end_of_their_own(project: Project) -> None:
     project.hook("end/50-note", NOTE)
     steps = [{"calls": [call("agent", prompt="help")]}, {"say": "done"}]
-    script = project.file("script.json", json.dumps({"steps": steps, "agents": [{"for": "help", "steps": [{"say": "x"}]}]}))
+    script = project.file(
+        "script.json", json.dumps({"steps": steps, "agents": [{"for": "help", "steps": [{"say": "x"}]}]})
+    )
     project.run("-p", "scripted", "go", env={"BRIDOON_SCRIPT": str(script)})
     assert [end["output"] for end in ends(project)] == ["done"]
 
 
 def test_nothing_leads_to_it_as_a_state(project: Project) -> None:
     project.hook("end/50-note", NOTE)
-    project.hook("receive/90-x", "sed 's/\"next_state\": *\"done\"/\"next_state\":\"end\"/'")
+    project.hook("receive/90-x", 'sed \'s/"next_state": *"done"/"next_state":"end"/\'')
     project.say(answer="x")
     assert len(ends(project)) == 1
 

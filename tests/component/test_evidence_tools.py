@@ -90,7 +90,10 @@ def test_a_value_is_one_word_whatever_it_holds(project: Project, book: Book) -> 
 
 
 def test_the_gates_decide_about_it_like_about_any_other(project: Project, deploy: Book) -> None:
-    project.hook("tool_exec/05-deny", 'p=$(cat); [[ "$p" == *\'"name":"deploy-check"\'* ]] && { echo not today >&2; exit 1; }; echo "$p"')
+    project.hook(
+        "tool_exec/05-deny",
+        'p=$(cat); [[ "$p" == *\'"name":"deploy-check"\'* ]] && { echo not today >&2; exit 1; }; echo "$p"',
+    )
     result = project.say(calls=[call("deploy-check", env="staging")])
     assert result.failed == [True]
     assert "not today" in result.results[0]
@@ -117,7 +120,10 @@ def test_output_time_and_cancel_are_bounded_as_for_any_tool(project: Project, bo
 
 
 def test_a_provider_that_fails_counts_as_missing_for_the_rest_of_the_run(project: Project, deploy: Book) -> None:
-    steps = [{"calls": [call("deploy-check", env="broken"), call("capability", name="deploy-verification")]}, {"say": "x"}]
+    steps = [
+        {"calls": [call("deploy-check", env="broken"), call("capability", name="deploy-verification")]},
+        {"say": "x"},
+    ]
     result = project.say(steps=steps)
     assert "deploy-verification: full" in result.requests[0]["system"]
     assert "deploy-verification: degraded - deploy-check (cli, missing)" in result.requests[1]["system"]
@@ -203,7 +209,7 @@ def test_presence_is_refreshed_when_the_last_check_is_old(project: Project, book
 
 def test_what_is_found_reaches_the_model_in_the_same_run(project: Project, book: Book) -> None:
     book.register("look", "ls", capability="coverage")
-    wait = "until [ \"$(harness-cli query sql \"SELECT status FROM tool\" | tail -1 | tr -d ' ')\" = present ]; do sleep 0.05; done"
+    wait = 'until [ "$(harness-cli query sql "SELECT status FROM tool" | tail -1 | tr -d \' \')" = present ]; do sleep 0.05; done'
     result = project.say(calls=[bash(wait)])
     assert "coverage: degraded - look (cli, unconfirmed)" in result.requests[0]["system"]
     assert "coverage: full - look (cli, present)" in result.requests[1]["system"]
@@ -253,7 +259,9 @@ def test_a_database_that_came_with_a_checkout_runs_nothing_and_connects_nowhere(
     with listening() as server:
         with_endpoint(deploy, server)
         git(project.dir, "commit", "-qam", "more")
-        result = project.say(calls=[call("deploy-check", env="staging"), call("capability", name="deploy-verification")])
+        result = project.say(
+            calls=[call("deploy-check", env="staging"), call("capability", name="deploy-verification")]
+        )
         assert not connected(server)
     assert result.failed == [True, False]
     assert "not found" in result.results[0]

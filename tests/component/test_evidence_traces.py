@@ -61,7 +61,9 @@ def test_what_commands_change_is_seen_in_the_repository(project: Project, book: 
     project.file("dirty.txt", "dirty before\n")
     (project.dir / "gone-before.txt").unlink()
     project.file("untracked-before", "x")
-    command = "rm removed.txt; echo n > new.txt; echo i > .harness/ignored; echo 2 >> committed.txt; git add committed.txt"
+    command = (
+        "rm removed.txt; echo n > new.txt; echo i > .harness/ignored; echo 2 >> committed.txt; git add committed.txt"
+    )
     project.say(calls=[bash(f"sleep 0.1; {command}; git -c user.name=a -c user.email=a@b commit -qm x committed.txt")])
     assert book.trace()["files_changed"] == ["committed.txt", "new.txt", "removed.txt"]
 
@@ -84,10 +86,14 @@ def test_outside_of_a_repository_the_tools_tell(project: Project, book: Book) ->
 
 
 def test_refusals_and_repeated_failures_are_friction(project: Project, book: Book) -> None:
-    project.hook("tool_exec/05-deny", 'p=$(cat); [[ "$p" == *\'"command":"no\'* ]] && { echo not that >&2; exit 1; }; echo "$p"')
+    project.hook(
+        "tool_exec/05-deny", 'p=$(cat); [[ "$p" == *\'"command":"no\'* ]] && { echo not that >&2; exit 1; }; echo "$p"'
+    )
     project.say(calls=[bash("no way"), bash("false"), bash("exit 2"), bash("exit 3")])
     trace = book.trace()
-    assert trace["harness_friction"] == "a call of bash was refused by 05-deny; the tool bash failed three times or more"
+    assert (
+        trace["harness_friction"] == "a call of bash was refused by 05-deny; the tool bash failed three times or more"
+    )
     assert trace["actions_taken"] == ["bash x3: false; exit 2; exit 3"]
 
 
@@ -209,7 +215,11 @@ def test_a_project_without_a_ledger_is_left_alone(project: Project) -> None:
 
 
 def test_a_database_of_something_else_is_left_alone(project: Project) -> None:
-    subprocess.run(["python3", "-c", "import sqlite3; sqlite3.connect('harness.db').execute('CREATE TABLE t (x)')"], cwd=project.dir, check=True)
+    subprocess.run(
+        ["python3", "-c", "import sqlite3; sqlite3.connect('harness.db').execute('CREATE TABLE t (x)')"],
+        cwd=project.dir,
+        check=True,
+    )
     before = (project.dir / "harness.db").read_bytes()
     result = project.say()
     assert (result.code, result.stderr) == (0, "")

@@ -68,7 +68,9 @@ def test_what_waits_is_for_its_owner_alone(project: Project, book: Book) -> None
     assert path.parent.stat().st_mode & 0o077 == 0
 
 
-@pytest.mark.parametrize("content", [b"this is no database at all, but a text" * 100, b"SQLite format 3\0" + b"\xff" * 5000])
+@pytest.mark.parametrize(
+    "content", [b"this is no database at all, but a text" * 100, b"SQLite format 3\0" + b"\xff" * 5000]
+)
 def test_a_broken_ledger_stops_no_run(project: Project, book: Book, content: bytes) -> None:
     good = book.path.read_bytes()
     book.path.write_bytes(content)
@@ -120,9 +122,7 @@ def test_a_home_that_cannot_keep_the_trace_is_told(project: Project, book: Book)
 
 def test_two_runs_at_once_leave_two_traces(project: Project, book: Book) -> None:
     script = project.script([{"calls": [bash("sleep 0.2")]}, {"say": "x"}])
-    runs = [
-        project.start("-p", "scripted", f"task number {n}", env={"BRIDOON_SCRIPT": script}) for n in range(4)
-    ]
+    runs = [project.start("-p", "scripted", f"task number {n}", env={"BRIDOON_SCRIPT": script}) for n in range(4)]
     for run in runs:
         run.communicate(timeout=30)
         assert run.returncode == 0
@@ -210,7 +210,9 @@ def test_what_a_dead_process_had_in_hand_is_taken_up(project: Project, book: Boo
 
 
 def test_the_record_of_a_run_that_goes_on_is_left_alone(project: Project, book: Book) -> None:
-    script = project.script([{"calls": [bash("touch reached; while [ ! -e go-on ]; do sleep 0.05; done")]}, {"say": "x"}])
+    script = project.script(
+        [{"calls": [bash("touch reached; while [ ! -e go-on ]; do sleep 0.05; done")]}, {"say": "x"}]
+    )
     process = project.start("-p", "scripted", "a long one", env={"BRIDOON_SCRIPT": script})
     end = time.monotonic() + 15
     while not (project.dir / "reached").exists():
@@ -236,3 +238,11 @@ def test_files_that_are_no_records_do_no_harm(project: Project, book: Book, cont
     assert result.code == 0
     assert "Traceback" not in result.stderr
     assert sorted(trace["task_summary"] for trace in book.traces()) == ["never to end", "the next one"]
+
+
+def test_a_stage_that_a_program_asks_for_is_no_run(project: Project, book: Book) -> None:
+    text = 'source "$(hs config HARNESS_ROOT)/bin/harness"; _refresh_sources; echo "{}" | call start'
+    done = subprocess.run(["bash", "-c", text], cwd=project.dir, env=project.env, capture_output=True, timeout=30)
+    assert json.loads(done.stdout) == {"next_state": "assemble"}, done
+    project.say("the only run")
+    assert book.trace()["task_summary"] == "the only run"

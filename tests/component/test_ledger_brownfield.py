@@ -11,6 +11,7 @@ from ledgers import Place
 from bridoon.ledger.cmdline.command import Answer, Given
 from bridoon.ledger.cmdline.parse import parse
 from bridoon.ledger.errors import Invalid, LedgerError, Missing
+from bridoon.ledger.store.op import Op
 from bridoon.ledger.verbs import brownfield
 
 MATRIX = """# Matrix
@@ -135,6 +136,33 @@ def test_with_refresh_the_documents_win_but_for_lane_and_verification(place: Pla
 
     assert stories(place)[1] == ("US-2", "US-2", "tiny", None, "planned", 0, 0, 0, None)
     assert place.sql("SELECT verify_command, last_verified_result FROM story WHERE id='US-2'") == [("true", "pass")]
+
+
+@pytest.mark.parametrize(
+    ("name", "changed"),
+    [
+        ("import.story", {"status": "done"}),
+        ("import.story", {"risk_lane": "low"}),
+        ("import.decision", {"status": "done"}),
+    ],
+)
+def test_an_operation_with_words_that_do_not_exist_is_refused(place: Place, name: str, changed: dict[str, str]) -> None:
+    status = "planned" if name == "import.story" else "accepted"
+    payload = {"title": "t", "status": status, "risk_lane": "tiny", **changed}
+
+    with pytest.raises(Invalid, match=r"an imported (story|decision) cannot"), place.ledger.writing() as write_:
+        write_.do(Op(name, payload, id="X"))
+
+    assert everything(place) == [[], [], []]
+
+
+def test_a_refreshing_operation_leaves_alone_what_it_does_not_name(place: Place) -> None:
+    place.sql("INSERT INTO story (id, title, risk_lane, unit_proof, evidence) VALUES ('A', 'a', 'tiny', 1, 'e')")
+
+    with place.ledger.writing() as write_:
+        write_.do(Op("import.story", {"title": "b", "status": "changed", "risk_lane": "normal", "refresh": 1}, id="A"))
+
+    assert stories(place) == [("A", "b", "tiny", None, "changed", 1, 0, 0, None)]
 
 
 def test_items_whose_titles_are_there_are_not_added_again(place: Place) -> None:

@@ -10,8 +10,8 @@ import pytest
 from ledgers import Place
 
 from bridoon.ledger.errors import Conflict, Invalid, Missing
-from bridoon.ledger.ledger import Write
 from bridoon.ledger.store.op import KINDS, Op
+from bridoon.ledger.store.write import Write
 
 EVIDENCE = {"source_kind": "trace", "evidence_uid": "trc_1", "evidence_fingerprint": "f", "observed_at": "2020-01-01"}
 DECISION = {

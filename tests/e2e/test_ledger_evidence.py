@@ -74,7 +74,7 @@ def test_a_program_gets_the_verdict_in_fields(either: Place) -> None:
         ("--duration 1.5", "trace: --duration must be an integer"),
         ("--tokens 1e3", "trace: --tokens must be an integer"),
         ("--outcome done", "trace: --outcome"),
-        ("--intake 9", "no intake is called '9'"),
+        ("--intake 9", "there is no intake #9"),
         ("--story US-9", "no story is called 'US-9'"),
     ],
 )

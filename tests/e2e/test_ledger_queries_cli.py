@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import os
+import select
+import signal
 import sqlite3
+import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -82,6 +87,51 @@ def test_an_endless_statement_ends_with_the_process(ledger: Place) -> None:
     assert ran.err.startswith("error: the statement was stopped after 1 s\n")
     assert ledger.ok("query stats")
     assert sorted(os.listdir(ledger.root)) == ["harness.db"]
+
+
+def test_an_endless_statement_can_be_interrupted(ledger: Place) -> None:
+    endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) "
+    statement = endless + "INSERT INTO intake (input_type, summary, risk_lane) SELECT 'new_spec', x, 'tiny' FROM n"
+    process = ledger.start(["query", "sql", "--write", statement])
+    wait_until(lambda: locked(ledger))
+
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=10)
+
+    assert process.returncode == 130
+    assert ledger.value("SELECT count(*) FROM intake") == 0
+
+
+def locked(place: Place) -> bool:
+    with place.open() as db:
+        db.execute("PRAGMA busy_timeout=0")
+        try:
+            db.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError:
+            return True
+        db.execute("ROLLBACK")
+        return False
+
+
+def wait_until(true: Callable[[], bool]) -> None:
+    end = time.monotonic() + 10
+    while not true():
+        assert time.monotonic() < end
+        select.select([], [], [], 0.01)
+
+
+def test_two_imports_at_once_add_everything_once(ledger: Place) -> None:
+    rows = "".join(f"| US-{number} | planned |\n" for number in range(500))
+    ledger.file("docs/TEST_MATRIX.md", "| Story | Status |\n|-|-|\n" + rows)
+    ledger.file("docs/decisions/0001-a.md", "# A\n")
+    ledger.file("docs/HARNESS_BACKLOG.md", "## Items\n### Title\nB\n")
+
+    both = [ledger.start("import brownfield --json") for _ in range(2)]
+    results = [json.loads(process.communicate(timeout=30)[0])["result"] for process in both]
+
+    assert sorted(result["stories"]["added"] for result in results) == [0, 500]
+    assert sorted(result["backlog"]["added"] for result in results) == [0, 1]
+    assert ledger.value("SELECT count(*) FROM story") == 500
 
 
 def test_the_contract_of_a_ledger_that_is_up_to_date(ledger: Place) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
 from bridoon.errors import BridoonError
 from bridoon.evidence import plain
 from bridoon.evidence.command import schema, words

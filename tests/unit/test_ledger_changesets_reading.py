@@ -48,7 +48,7 @@ def refusal(*lines: Any) -> str:
     return str(caught.value)
 
 
-def with_(op: dict[str, Any], **changes: Any) -> dict[str, Any]:
+def with_(op: dict[str, Any], /, **changes: Any) -> dict[str, Any]:
     """An operation with other members; those of the payload are given as `payload__name`."""
     found = {**op, "payload": dict(op["payload"])}
     for name, value in changes.items():

@@ -89,17 +89,27 @@ OTHER_VARIABLES = (
     Setting("", "NO_COLOR", "", "any value: no colours"),
 )
 
+LEDGER_VARIABLES = (
+    Setting("", "HARNESS_REPO_ROOT", "(found upward)", "root of the repository whose ledger is meant"),
+    Setting("", "HARNESS_DB_PATH", "(harness.db in the root)", "the database of the ledger"),
+    Setting("", "HARNESS_DB", "", "the older name of HARNESS_DB_PATH"),
+    Setting("", "HARNESS_RUN_ID", "", "the changeset that changes of the ledger are written to"),
+    Setting("", "HARNESS_REQUEST_ID", "", "comes back as `request_id` in the JSON of harness-cli"),
+    Setting("", "HARNESS_CHANGESET_REVISIONS", "", "1: changesets say which revision of a row they change"),
+)
+"""What `harness-cli` reads."""
+
 INTERNAL = frozenset(
     {
         *("HARNESS_VERSION", "HARNESS_PYTHON", "HARNESS_SOURCES", "HARNESS_SESSION", "HARNESS_CWD"),
         *("HARNESS_STAGE", "HARNESS_TOOL_FIFO", "HARNESS_TOOL_STATUS", "HARNESS_OUTPUT_FILE"),
         *("HARNESS_CALL_ID", "HARNESS_CALL", "HARNESS_OWNER", "HARNESS_DEPTH", "HARNESS_PARENT_SESSION"),
-        *("HARNESS_RUN_ID", "HARNESS_LOOP_RUN_ID", "HARNESS_AUTH_PROVIDER", "HARNESS_CHECK"),
+        *("HARNESS_RUN_MODE", "HARNESS_LOOP_RUN_ID", "HARNESS_AUTH_PROVIDER", "HARNESS_CHECK"),
     }
 )
 """Variables that the harness sets for what it starts. Nobody sets them by hand."""
 
-EVERYTHING = (*SETTINGS, *PROVIDER_VARIABLES, *OTHER_VARIABLES)
+EVERYTHING = (*SETTINGS, *PROVIDER_VARIABLES, *LEDGER_VARIABLES, *OTHER_VARIABLES)
 
 KEYS = {setting.key: setting for setting in EVERYTHING if setting.key}
 """By key in `settings.conf`."""

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from bridoon.catalog import git
 from bridoon.catalog.sources import upward
 
-PATIENCE = 2.0
+PATIENCE = 1.0
 """Seconds for each question to git."""
 
 MOST_BYTES = 4 << 20

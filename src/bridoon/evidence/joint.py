@@ -4,21 +4,40 @@ from __future__ import annotations
 
 import os
 import time
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Concatenate, ParamSpec
 
 from bridoon.errors import BridoonError
-from bridoon.evidence import record
+from bridoon.evidence import near, plain, record
 from bridoon.evidence.state import State, state_of
-from bridoon.loop.follow import first_of
 from bridoon.loop.run import Run
 
+Rest = ParamSpec("Rest")
 
+
+def _harmless(body: Callable[Concatenate[Run, Rest], None]) -> Callable[Concatenate[Run, Rest], None]:
+    """What goes wrong in `body` is told, and the run goes on without the ledger."""
+
+    def guarded(run: Run, /, *args: Rest.args, **kwargs: Rest.kwargs) -> None:
+        try:
+            body(run, *args, **kwargs)
+        except Exception as wrong:
+            import traceback
+
+            run.log.write(traceback.format_exc())
+            run.notice(f"this run goes on without its ledger: {type(wrong).__name__}: {wrong}")
+            near.forget(run)
+
+    return guarded
+
+
+@_harmless
 def begin(run: Run) -> None:
     """The run begins: leave a record from which its trace can be made if it never ends."""
     state = state_of(run)
-    if state is None or run.parent is not None or state.record is not None:
-        return
-    state.record = new_record(state, first_of(run), run.env["HARNESS_LOOP_RUN_ID"])
+    if state is None or run.parent is not None or state.record is not None or not run.first:
+        return  # without `first` it is one stage that a program asked for, and no run that will end
+    state.record = new_record(state, run.first, run.env["HARNESS_LOOP_RUN_ID"])
     try:
         state.path = record.write(state.folder, record.run_name(state.record["run"]), state.record)
     except OSError as wrong:
@@ -26,6 +45,7 @@ def begin(run: Run) -> None:
     state.start_work()
 
 
+@_harmless
 def lend(run: Run) -> None:
     """Let the model call `capability` and registered commands. They are those of the outermost run everywhere."""
     state = state_of(run)
@@ -33,16 +53,17 @@ def lend(run: Run) -> None:
         run.catalog.lend("ledger", state.offer.tools())
 
 
-def tell(run: Run, payload: dict[str, Any]) -> dict[str, Any]:
+@_harmless
+def tell(run: Run, payload: dict[str, Any]) -> None:
     """Add the lines about capabilities to the system prompt."""
     state = state_of(run)
     text = state.prompt() if state is not None else ""
     if text:
         system = payload.get("system")
         payload["system"] = f"{system}\n\n{text}" if system else text
-    return payload
 
 
+@_harmless
 def finish(run: Run, payload: dict[str, Any]) -> None:
     """The run has ended: put its trace into the ledger, or beside it when the ledger cannot take it now."""
     state = state_of(run)
@@ -100,8 +121,8 @@ def new_record(state: State, first: int, run_id: str) -> dict[str, Any]:
         "first": first,
         "began": run.began,
         "agent": agent(run),
-        "intake": env.get("HARNESS_INTAKE", "").strip(),
-        "story": env.get("HARNESS_STORY", "").strip(),
+        "intake": plain.line(env.get("HARNESS_INTAKE", ""), 200),
+        "story": plain.line(env.get("HARNESS_STORY", ""), 200),
         "run_id": state.place.run_id,
         "providers": state.offer.providers(),
         "postures": state.postures(),
@@ -111,7 +132,5 @@ def new_record(state: State, first: int, run_id: str) -> dict[str, Any]:
 
 def agent(run: Run) -> str:
     """Who works: the loop, and whom it talks to."""
-    from bridoon.evidence import plain
-
     who = "/".join(part for part in (run.env.get("HARNESS_PROVIDER", ""), run.env.get("HARNESS_MODEL", "")) if part)
     return f"hs ({plain.line(who, 120)})" if who else "hs"

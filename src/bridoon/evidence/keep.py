@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 from bridoon.evidence import plain
 from bridoon.ledger import vocabulary
 from bridoon.ledger.errors import Invalid
-from bridoon.ledger.ledger import Ledger, Write
+from bridoon.ledger.ledger import Ledger
 from bridoon.ledger.place import Place
 from bridoon.ledger.store.op import Op
+from bridoon.ledger.store.write import Write
 
 WAIT = 2.0
 """Seconds that others may hold the database. Then the trace waits in a file."""

@@ -10,6 +10,7 @@ from bridoon.errors import BridoonError
 from bridoon.evidence import record
 from bridoon.evidence.story import Told, tell
 from bridoon.evidence.trace import KILLED
+from bridoon.ledger.errors import Conflict, Invalid, Missing
 from bridoon.session import store
 
 if TYPE_CHECKING:
@@ -37,18 +38,18 @@ def write_all(state: State) -> None:
 
 
 def _write(place: Place, kept: Kept, taken: Taken, folder: str) -> bool:
-    """Whether the ledger took it; else it waits as a trace."""
+    """Put a trace into the ledger, or let it wait; whether to go on with others."""
     from bridoon.evidence.keep import keep
 
     try:
         keep(place, kept)
-    except BridoonError:
+    except BridoonError as wrong:
         if taken.kind == record.RUN:
             spool(folder, place.database, kept)
             taken.done()
         else:
             taken.give_back()
-        return False
+        return isinstance(wrong, Invalid | Missing | Conflict)  # the next one may be better off
     taken.done()
     return True
 

@@ -21,9 +21,16 @@ def found(run: Run) -> bool:
         run = run.parent
     known = run.kept.get(KEY)
     if known is None:
-        here = wanted(run.env, run.settings.get("ledger", "")) and database(run.env, run.session.cwd or os.getcwd())
-        known = run.kept[KEY] = here or False
+        here = run.attached and wanted(run.env, run.settings.get("ledger", ""))
+        known = run.kept[KEY] = (here and database(run.env, run.session.cwd or os.getcwd())) or False
     return known is not False
+
+
+def forget(run: Run) -> None:
+    """Let the rest of a run, and of those around it, take no notice of the ledger."""
+    while run.parent is not None:
+        run = run.parent
+    run.kept[KEY] = False
 
 
 def database(env: Mapping[str, str], cwd: str) -> str:

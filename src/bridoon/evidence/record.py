@@ -86,6 +86,14 @@ def read(path: str) -> dict[str, Any] | None:
     return content if isinstance(content, dict) else None
 
 
+def any_waiting(place: str, own: str) -> bool:
+    """Whether there is anything besides the record of this run."""
+    try:
+        return any(os.path.join(place, name) != own for name in os.listdir(place))
+    except OSError:
+        return False
+
+
 def waiting(place: str) -> Iterator[Taken]:
     """What dead runs left, and traces that wait, each taken in hand: finish it with `done` or `give_back`."""
     try:
@@ -105,6 +113,8 @@ def _take(place: str, name: str) -> Taken | None:
     plain, _, taker = name.partition(TAKEN)
     kind = next((kind for kind in (RUN, TRACE) if plain.endswith(kind)), "")
     path = os.path.join(place, name)
+    if name.startswith(files.TMP):
+        _forget_old(path)
     if not kind or (taker and _alive(taker)):
         return None
     content = read(path)

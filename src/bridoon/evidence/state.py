@@ -6,6 +6,7 @@ import os
 import threading
 from typing import Any
 
+from bridoon.errors import BridoonError
 from bridoon.evidence import near, record
 from bridoon.loop.run import Run
 
@@ -78,12 +79,13 @@ class State:
             self._thread.join(JOIN)
 
     def _work(self) -> None:
-        from bridoon.evidence import leftovers
-
         try:
             self._note_what_is_gone()
             self._go.wait(PATIENCE)
-            leftovers.write_all(self)
+            if record.any_waiting(self.folder, self.path):
+                from bridoon.evidence import leftovers
+
+                leftovers.write_all(self)
             self._refresh()
         except Exception as wrong:  # nothing of this may disturb the run
             self.run.log.write(f"[harness] ledger: {type(wrong).__name__}: {wrong}")
@@ -106,7 +108,10 @@ class State:
 
         tools = self.registry.look().tools
         if tools and not self.distrust and registry.is_stale(tools, 60.0):
-            registry.refresh(self.place, self.run.env)
+            try:
+                registry.refresh(self.place, self.run.env)
+            except BridoonError:
+                pass  # what keeps it from being written is told when the trace meets it
 
 
 def state_of(run: Run) -> State | None:

@@ -36,7 +36,7 @@ class Told(NamedTuple):
 def tell(told: Told) -> Kept:
     """The trace of the run."""
     from bridoon.evidence.keep import Kept
-    from bridoon.ledger.ledger import timestamp
+    from bridoon.ledger.store.write import timestamp
 
     record = told.record
     others = [session.messages() for session in _inner(str(record["session"]), float(record["began"]))]

@@ -1,6 +1,6 @@
 """Where the ledger is: the root of the repository, its database, and the run whose changeset is written."""
 
-from __future__ import annotations
+# Without `from __future__ import annotations`, see cmdline/command.py.
 
 import os
 from collections.abc import Mapping

@@ -8,11 +8,10 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridoon.errors import BridoonError
-from bridoon.ledger.errors import Conflict, Invalid
+from bridoon.ledger.errors import Conflict, Invalid, missing
 from bridoon.ledger.ledger import Ledger
 from bridoon.ledger.place import check_run_id
 from bridoon.ledger.store.op import Op
-from bridoon.ledger.store.target import missing
 
 if TYPE_CHECKING:
     from bridoon.proc.cancel import Cancel

@@ -117,7 +117,7 @@ def listed(text: str | None, label: str) -> str | None:
     """
     import json
 
-    if not text:
+    if not text or not text.strip():
         return None
     if text.lstrip()[:1] in ("[", "{"):
         try:

@@ -41,18 +41,18 @@ def carry_out(run: Run) -> Outcome:
     outcome, not raised.
     """
     outcome = Outcome("", "error", 1, run.usage, run.turns)
-    began, first = time.monotonic(), first_of(run)
+    began, run.first = time.monotonic(), _first(run)
     try:
         outcome = _guarded(run)
     finally:
         try:
             run.session.sync()
         finally:
-            _end(run, outcome, first, time.monotonic() - began)
+            _end(run, outcome, time.monotonic() - began)
     return outcome
 
 
-def first_of(run: Run) -> int:
+def _first(run: Run) -> int:
     """The number of the user's message; of the next message when the run goes on without one."""
     messages = run.session.messages()
     if not messages:
@@ -60,7 +60,7 @@ def first_of(run: Run) -> int:
     return messages[-1].seq + (messages[-1].role != "user")
 
 
-def _end(run: Run, outcome: Outcome, first: int, seconds: float) -> None:
+def _end(run: Run, outcome: Outcome, seconds: float) -> None:
     payload: Payload = {
         "output": outcome.output,
         "stop": outcome.stop,
@@ -69,7 +69,7 @@ def _end(run: Run, outcome: Outcome, first: int, seconds: float) -> None:
         "seconds": round(seconds, 3),
         "usage": run.usage._asdict(),
         "run": run.env["HARNESS_LOOP_RUN_ID"],
-        "first": first,
+        "first": run.first,
     }
     try:
         ending.tell_end(run, payload)

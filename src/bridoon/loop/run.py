@@ -89,6 +89,8 @@ class Run:
         """Paths of hooks that were made during this run and failed."""
         self.usage = Usage()
         self.turns = 0
+        self.first = 0
+        """The number of the user's message, or of the next one when the run goes on without; 0 before that is known."""
         self._shown: list[str] = []
         self.streamed = False
         """Whether the provider showed anything since the last request."""
@@ -113,6 +115,11 @@ class Run:
         self._stream = Stream(session.dir)
         self.env.update(HARNESS_SESSION=session.dir, SESSION_DIR=session.dir, HARNESS_CWD=session.cwd)
         self.env["HARNESS_LOOP_RUN_ID"] = f"{session.id}.{time.time_ns() // 1_000_000:x}"
+
+    @property
+    def attached(self) -> bool:
+        """Whether the run has a session."""
+        return self._session is not None
 
     @property
     def session(self) -> Session:

@@ -25,8 +25,8 @@ COMMANDS = (
             Option("--notes", "anything else", "TEXT"),
             JSON,
         ),
-        shape="{id, uid, tier, tier_name, lane, lane_source, required, required_name, meets, "
-        "missing_for, missing, unproven_story_command}",
+        shape="{id, tier, tier_name, lane, lane_source, required, required_name, meets, missing_for, missing, "
+        "uid, unproven_story_command}",
     ),
     Command(
         "score-trace", "Score trace detail against lane requirements.", "Observability", "score:trace",
@@ -38,14 +38,15 @@ COMMANDS = (
     Command(
         "score-context", "Score trace reads against compiled context rules.", "Context selection", "score:context",
         (JSON,), (Option("trace-id", "the trace", "NUMBER", required=True, type="integer"),), since="0.1.8",
-        shape="{id, lane, phase, must: [{label, target, met}], must_met, should, should_met, "
-        "over_reading}",
+        shape="{id, lane, phase, must: [{label, target, met}], must_met, should: [{label, target, met}], "
+        "should_met, over_reading}",
     ),
     Command(
         "audit", "Run drift checks and compute entropy score.", "Entropy auditing", "audit:audit",
         (Option("--record-evidence", "keep what is found, so that proposals can be decided on", type="flag"), JSON),
         since="0.1.8",
-        shape="{entropy, band, categories: [{name, label, weight, count, findings}]}",
+        shape="{entropy, band: perfect|healthy|attention|action, categories: [{name, label, weight, count, "
+        "findings: [{id, title}]}]}; with --record-evidence also {evidence: {opened, cleared, active}}",
     ),
     Command(
         "propose", "Generate improvement proposals from friction, interventions, and audit findings.",
@@ -67,8 +68,9 @@ COMMANDS = (
         ),
         more="--accept needs one of --outcome-manual, --outcome-due and --outcome-after-traces; --reject needs "
         "--reason.",
-        shape="{proposals: [{key, source, title, component, confidence, evidence, ...}], suppressed}, or "
-        "{key, status, item, changed} of a decision",
+        shape="{proposals: [{source: friction|intervention|audit, title, component, confidence, evidence, "
+        "predicted_impact, risk, suggested_action, validation, key, pattern, count, lifecycle, lifecycle_detail, "
+        "backlog_item, created}], suppressed}; with --accept or --reject {key, status: accepted|rejected, item, changed}",
     ),
     Command(
         "query improvement-health", "Show what is open between a proposal and its outcome.", "Entropy auditing",

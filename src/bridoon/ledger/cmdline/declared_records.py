@@ -59,7 +59,7 @@ COMMANDS = (
             Option("--strict", "exit with 1 when one of them is not present", type="flag"),
             Option("--json", "answer with a JSON list", type="flag"),
         ),
-        since="0.1.8", shape="no envelope: [{name, kind, capability, status, detail}]",
+        since="0.1.8", shape="no envelope: [{name, kind, capability, status: present|missing|unknown, detail}]",
         more="What it finds never changes its exit code unless --strict is given.",
     ),
     Command(
@@ -103,6 +103,7 @@ COMMANDS = (
             JSON,
         ),
         since=ADDED, together=(("--dry-run", "--apply"),),
-        shape="{items: [{id, title, status, class, proposal_key, filled}], counts, applied}",
+        shape="{items: [{id, title, status, class, proposal_key, filled}], counts: {derivable, manual, ambiguous, "
+        "duplicate_candidate}, applied}",
     ),
 )  # fmt: skip

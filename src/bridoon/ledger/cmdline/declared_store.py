@@ -22,7 +22,8 @@ COMMANDS = (
     Command(
         "import brownfield", "Seed durable records from markdown state.", "Project memory", "brownfield:load",
         (Option("--refresh", "overwrite what is there with what the documents say", type="flag"), JSON),
-        shape="{refresh, stories: {seen, added, updated, unchanged}, decisions, backlog}",
+        shape="{refresh, stories: {seen, added, updated, unchanged}, decisions: {seen, added, updated, "
+        "unchanged}, backlog: {seen, added, updated, unchanged}}",
     ),
     Command(
         "db changeset apply", "Apply one semantic changeset idempotently.", "Task state", "changeset:apply",

@@ -80,7 +80,7 @@ COMMANDS = (
         "story verify", "Run one story verify_command and record pass/fail.", "Verification", "story:verify",
         (TIMEOUT, JSON), (STORY,), since="0.1.6",
         more="Exit code 1 when the verification fails.",
-        shape="{id, result: pass|fail, verify_command, recorded, exit_code, timed_out, seconds, reasons, "
+        shape="{id, verify_command, result: pass|fail, recorded, exit_code, timed_out, seconds, reasons, "
         "output}",
     ),
     Command(
@@ -88,7 +88,8 @@ COMMANDS = (
         "Run all configured story verification commands and skip stories without one.",
         "Verification", "story:verify_all", (TIMEOUT, JSON), since="0.1.8",
         more="Exit code 1 when one of them fails.",
-        shape="{stories: [{id, result: pass|fail|skipped, ...}], total, passed, failed, skipped}",
+        shape="{stories: [{id, verify_command, result: pass|fail, recorded, exit_code, timed_out, seconds, reasons, "
+        "output} or {id, verify_command, result: skipped}], total, passed, failed, skipped}",
     ),
     Command(
         "decision add", "Create a durable decision record.", "Project memory", "decision:add",
@@ -109,34 +110,34 @@ COMMANDS = (
         "decision verify", "Run one decision verification command.", "Verification", "decision:verify",
         (TIMEOUT, JSON), (Option("id", "the decision", "ID", required=True),), since="0.1.6",
         more="Exit code 1 when the verification fails.",
-        shape="{id, result: pass|fail, verify_command, recorded, exit_code, timed_out, seconds, reasons, "
+        shape="{id, verify_command, result: pass|fail, recorded, exit_code, timed_out, seconds, reasons, "
         "output}",
     ),
     Command(
         "story complete", "Verify a story, and close it with the backlog items that it resolves.", "Verification",
         "completion:complete", (TIMEOUT, JSON), (STORY,), since=ADDED,
         more="The story has to be in_progress or changed and to have a verify command.",
-        shape="{id, result: pass|fail|already-completed, closed_backlog, already_closed, references}",
+        shape="{id, result: pass|already-completed, closed_backlog, already_closed, references}",
     ),
     Command(
         "story dependency add", "Say that one story has to wait for another.", "Task state", "graph:dependency_add",
         EDGE, since=ADDED,
-        shape="{blocker, blocked, change: added|removed|unchanged}",
+        shape="{blocker, blocked, change: added|unchanged}",
     ),
     Command(
         "story dependency remove", "Say that one story need not wait for another any more.", "Task state",
         "graph:dependency_remove", EDGE, since=ADDED,
-        shape="{blocker, blocked, change: added|removed|unchanged}",
+        shape="{blocker, blocked, change: removed|unchanged}",
     ),
     Command(
         "story hierarchy add", "Make one story a part of another.", "Task state", "graph:hierarchy_add",
         FAMILY, since=ADDED,
-        shape="{parent, child, change: added|removed|unchanged}",
+        shape="{parent, child, change: added|unchanged}",
     ),
     Command(
         "story hierarchy remove", "Make one story no longer a part of another.", "Task state",
         "graph:hierarchy_remove", FAMILY, since=ADDED,
-        shape="{parent, child, change: added|removed|unchanged}",
+        shape="{parent, child, change: removed|unchanged}",
     ),
     Command(
         "story backlog link", "Say that a story resolves or mentions a backlog item.", "Task state", "link:link",
@@ -146,12 +147,12 @@ COMMANDS = (
             JSON,
         ),
         since=ADDED,
-        shape="{story, backlog, relationship, change: added|removed|unchanged}",
+        shape="{story, backlog, relationship: resolves|references, change: added|changed|unchanged}",
     ),
     Command(
         "story backlog unlink", "Take back what was said with `story backlog link`.", "Task state", "link:unlink",
         (LINK_STORY, LINK_BACKLOG, JSON), since=ADDED,
-        shape="{story, backlog, change: added|removed|unchanged}",
+        shape="{story, backlog, change: removed|unchanged}",
     ),
     Command(
         "story backlog list", "Show which stories resolve or mention which backlog items.", "Task state",

@@ -45,12 +45,11 @@ SELECT id, title FROM story
 WHERE status IN ('planned', 'in_progress') AND id NOT IN (SELECT story_id FROM trace WHERE story_id IS NOT NULL)
 ORDER BY id"""
 UNVERIFIED = """
-SELECT id, title FROM story
-WHERE trim(coalesce(verify_command, '')) <> '' AND status <> 'retired' AND last_verified_result IS NOT 'pass'
-ORDER BY id"""
+SELECT id, title, verify_command FROM story
+WHERE verify_command IS NOT NULL AND status <> 'retired' AND last_verified_result IS NOT 'pass' ORDER BY id"""
 UNVERIFIED_DECISIONS = """
-SELECT id, title FROM decision
-WHERE trim(coalesce(verify_command, '')) <> '' AND last_verified_result IS NOT 'pass' ORDER BY id"""
+SELECT id, title, verify_command FROM decision
+WHERE verify_command IS NOT NULL AND last_verified_result IS NOT 'pass' ORDER BY id"""
 OUTCOMES = """
 SELECT id, title FROM backlog
 WHERE status = 'implemented' AND predicted_impact IS NOT NULL AND actual_outcome IS NULL {observed} ORDER BY id"""
@@ -94,8 +93,8 @@ def audit(source: Read | Target, runnable: Callable[[str], bool]) -> Audit:
     return Audit(
         {
             "orphaned_stories": _found(source.all(ORPHANED)),
-            "unverified_stories": _found(source.all(UNVERIFIED)),
-            "unverified_decisions": _found(source.all(UNVERIFIED_DECISIONS)),
+            "unverified_stories": _unverified(source.all(UNVERIFIED)),
+            "unverified_decisions": _unverified(source.all(UNVERIFIED_DECISIONS)),
             "missing_outcomes": _found(source.all(OUTCOMES.format(observed=observed))),
             "stale_stories": _found(source.all(STALE, STALE_DAYS)),
             "broken_tools": _broken(source, runnable),
@@ -105,6 +104,11 @@ def audit(source: Read | Target, runnable: Callable[[str], bool]) -> Audit:
 
 def _found(rows: list[tuple[object, object]]) -> list[Finding]:
     return [Finding(str(name), str(title)) for name, title in rows]
+
+
+def _unverified(rows: list[tuple[object, object, object]]) -> list[Finding]:
+    """Those with a command. A blank one is none, as for `story verify`: SQLite's trim knows only the space."""
+    return _found([(name, title) for name, title, command in rows if str(command).strip()])
 
 
 def _broken(source: Read | Target, runnable: Callable[[str], bool]) -> list[Finding]:

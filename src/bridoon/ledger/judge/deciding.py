@@ -9,8 +9,8 @@ from bridoon.ledger.judge import evidence, lifecycle
 from bridoon.ledger.judge.audit import Audit
 from bridoon.ledger.judge.lifecycle import Backlog, State
 from bridoon.ledger.judge.proposals import AUDIT, Proposal
-from bridoon.ledger.ledger import Write
 from bridoon.ledger.store.op import Op
+from bridoon.ledger.store.write import Write
 
 
 class Schedule(NamedTuple):

@@ -9,8 +9,9 @@ from bridoon.ledger.judge.proposals import Member, Proposal, finding_key
 from bridoon.ledger.store.op import Op
 
 if TYPE_CHECKING:
-    from bridoon.ledger.ledger import Read, Write
+    from bridoon.ledger.ledger import Read
     from bridoon.ledger.store.target import Target
+    from bridoon.ledger.store.write import Write
 
 LOCAL = ("id", "uid", "intake_id", "intake_uid", "trace_id", "recorded_at_unix_ns")
 """Columns that are not the same in every copy, or that an old program does not know."""

@@ -103,7 +103,7 @@ def kinds(text: str | None) -> tuple[str, ...]:
     if not words:
         raise Invalid("--can names no kind of tool", "one or more of: " + ", ".join(vocabulary.TOOL_KINDS))
     for word in words:
-        vocabulary.one_of(word, vocabulary.TOOL_KINDS, "--can")
+        vocabulary.one_of(word, vocabulary.TOOL_KINDS, "--can cannot name")
     return tuple(dict.fromkeys(words))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from bridoon.ledger.errors import Missing
+from bridoon.ledger.errors import Missing, missing
 from bridoon.ledger.vocabulary import unlisted
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def find(source: Read | Target, trace_id: int | None) -> Trace:
     if row is None and trace_id is None:
         raise Missing("there are no traces yet", "harness-cli trace --summary TEXT records one")
     if row is None:
-        raise Missing(f"there is no trace #{trace_id}", "harness-cli query traces lists them")
+        raise missing("trace", trace_id)
     return Trace(*row)
 
 

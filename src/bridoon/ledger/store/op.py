@@ -223,7 +223,7 @@ def kind_of(name: object) -> Kind:
     if kind is None:
         from difflib import get_close_matches
 
-        near = get_close_matches(str(name), KINDS, 1)
+        near = get_close_matches(str(name)[:80], KINDS, 1)
         raise Incompatible(f"unknown operation {str(name)[:80]!r}", f"did you mean {near[0]!r}?" if near else "")
     return kind
 

@@ -9,10 +9,13 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
+from typing import TYPE_CHECKING
 
 from bridoon.ledger.store import db as database
-from bridoon.ledger.store.op import HEADER, Op
 from bridoon.ledger.store.schema import version_of
+
+if TYPE_CHECKING:
+    from bridoon.ledger.store.op import Op
 
 ENDING = ".changeset.jsonl"
 
@@ -72,6 +75,8 @@ def chain(digest: str, line: str) -> str:
 def header(run_id: str, schema: int) -> str:
     """The first line of a changeset."""
     import json
+
+    from bridoon.ledger.store.op import HEADER
 
     head = {"base_schema_version": schema, "op": HEADER, "run_id": run_id, "version": 1}
     return json.dumps(head, sort_keys=True, separators=(",", ":"))

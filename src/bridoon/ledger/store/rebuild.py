@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 
 from bridoon.ledger.errors import Conflict, LedgerError, Missing
-from bridoon.ledger.ledger import Ledger, timestamp
+from bridoon.ledger.ledger import Ledger
 from bridoon.ledger.store import changeset as file
 from bridoon.ledger.store import db as database
 from bridoon.ledger.store import schema
@@ -15,6 +15,7 @@ from bridoon.ledger.store.outbox import ENDING
 from bridoon.ledger.store.publish import new_database
 from bridoon.ledger.store.replay import Step, carry_out, record
 from bridoon.ledger.store.target import Target
+from bridoon.ledger.store.write import timestamp
 from bridoon.ledger.vocabulary import LARGEST
 
 TIMED = '"recorded_at_unix_ns"'

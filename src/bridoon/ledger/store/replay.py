@@ -8,13 +8,14 @@ import time
 from collections.abc import Iterable
 
 from bridoon.ledger.errors import Conflict, Incompatible, LedgerError
-from bridoon.ledger.ledger import Ledger, timestamp
+from bridoon.ledger.ledger import Ledger
 from bridoon.ledger.store import db as database
 from bridoon.ledger.store import schema
 from bridoon.ledger.store.changeset import Changeset
 from bridoon.ledger.store.op import Op
 from bridoon.ledger.store.outbox import ENDING
 from bridoon.ledger.store.target import Target
+from bridoon.ledger.store.write import timestamp
 
 DAY = 86_400 * 10**9
 """In nanoseconds: how far a clock elsewhere may be ahead of ours before we stop following it."""

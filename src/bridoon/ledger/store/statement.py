@@ -159,7 +159,7 @@ def _explained(wrong: Exception, wanted: Wanted) -> LedgerError:
     refused = name.startswith(("SQLITE_AUTH", "SQLITE_READONLY"))
     if refused or any(sign in text for sign in ("not authorized", "VACUUM", "may not be modified")):
         return _refused(wanted.write)
-    if "number of bindings" in text:
+    if "binding" in text.lower():
         return Invalid("the statement has parameters, for which query sql has no values", "write the values into it")
     if name.startswith("SQLITE_CONSTRAINT"):
         return Conflict(f"the rows do not allow it: {text}", "nothing was changed")

@@ -6,7 +6,7 @@ import sqlite3
 from importlib import import_module
 from typing import Any
 
-from bridoon.ledger.errors import Conflict, Missing
+from bridoon.ledger.errors import Conflict, missing
 from bridoon.ledger.store.op import KINDS, Op
 
 ROWS = {
@@ -170,12 +170,3 @@ class Target:
                 expected_revision=op.expected_revision,
                 actual_revision=found,
             )
-
-
-def missing(what: str, name: object) -> Missing:
-    """The error for a row that is not there."""
-    return Missing(f"no {what} is called {str(name)[:80]!r}", f"harness-cli query {_listing(what)} lists them")
-
-
-def _listing(what: str) -> str:
-    return {"story": "matrix", "backlog item": "backlog", "tool": "tools"}.get(what, f"{what}s")

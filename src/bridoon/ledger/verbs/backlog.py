@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from bridoon.ledger import vocabulary
 from bridoon.ledger.cmdline.command import Answer, Given
-from bridoon.ledger.ledger import Ledger, Write
+from bridoon.ledger.errors import missing
+from bridoon.ledger.ledger import Ledger
 from bridoon.ledger.store.op import Op
-from bridoon.ledger.store.target import missing
+from bridoon.ledger.store.write import Write
 
 
 def add(ledger: Ledger, given: Given) -> Answer:
@@ -29,7 +30,7 @@ def add(ledger: Ledger, given: Given) -> Answer:
 def close(ledger: Ledger, given: Given) -> Answer:
     """Set the status of an item, and what came of it."""
     row = vocabulary.integer(given.text("--id"), "backlog close: --id")
-    status = given.text("--status") or "implemented"
+    status = given.text("--status")
     vocabulary.one_of(status, vocabulary.BACKLOG_STATUSES, "backlog close: --status cannot be")
     payload = {"status": status, "actual_outcome": given.get("--outcome")}
     with ledger.writing() as write:

@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 from bridoon.ledger import brownfield
 from bridoon.ledger.cmdline.command import Answer, Given
 from bridoon.ledger.errors import Invalid, LedgerError, Missing, TooMuch
-from bridoon.ledger.ledger import Ledger, Write
+from bridoon.ledger.ledger import Ledger
 from bridoon.ledger.store.op import Op
 from bridoon.ledger.store.rows import brownfield as rows
+from bridoon.ledger.store.write import Write
 
 MATRIX = "docs/TEST_MATRIX.md"
 DECISIONS = "docs/decisions"

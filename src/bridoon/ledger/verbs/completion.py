@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bridoon.ledger import vocabulary
 from bridoon.ledger.cmdline.command import Answer, Given
-from bridoon.ledger.errors import Conflict, VerificationFailed
-from bridoon.ledger.ledger import Ledger, Write, new_uid
+from bridoon.ledger.errors import Conflict, VerificationFailed, missing
+from bridoon.ledger.ledger import Ledger
 from bridoon.ledger.show.text import clean
 from bridoon.ledger.store.op import Op
 from bridoon.ledger.store.rows.backlog import closer_of
 from bridoon.ledger.store.rows.link import RESOLVES
 from bridoon.ledger.store.rows.story import COMPLETABLE, not_completable
-from bridoon.ledger.store.target import missing
+from bridoon.ledger.store.write import Write, new_uid
 
 if TYPE_CHECKING:
     from bridoon.ledger.ledger import Read

@@ -15,7 +15,7 @@ def add(ledger: Ledger, given: Given) -> Answer:
     name = given.text("--id")
     if not name.strip():
         raise Invalid("decision add: --id is empty", "give it a name, such as 0007-one-write-path")
-    status = given.text("--status") or "accepted"
+    status = given.text("--status")
     vocabulary.one_of(status, vocabulary.DECISION_STATUSES, "decision add: --status cannot be")
     payload = {
         "title": given.text("--title"),

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from bridoon.ledger.cmdline.command import Answer, Given
-from bridoon.ledger.ledger import Ledger, Read, Write
+from bridoon.ledger.ledger import Ledger, Read
 from bridoon.ledger.show.text import clean
 from bridoon.ledger.store.op import Op
 from bridoon.ledger.store.rows.graph import DEPENDENCY, HIERARCHY, Edges, has_edge
+from bridoon.ledger.store.write import Write
 from bridoon.ledger.verbs.query import runnable_sql
 
 NEEDED = 14

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from bridoon.ledger import vocabulary
 from bridoon.ledger.cmdline.command import Answer, Given
-from bridoon.ledger.ledger import Ledger, Write
+from bridoon.ledger.errors import missing
+from bridoon.ledger.ledger import Ledger
 from bridoon.ledger.store.op import Op
-from bridoon.ledger.store.target import missing
+from bridoon.ledger.store.write import Write
 
 
 def add(ledger: Ledger, given: Given) -> Answer:

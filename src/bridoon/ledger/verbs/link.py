@@ -5,10 +5,11 @@ from __future__ import annotations
 from bridoon.ledger import vocabulary
 from bridoon.ledger.cmdline.command import Answer, Given, Table
 from bridoon.ledger.errors import Conflict
-from bridoon.ledger.ledger import Ledger, Write
+from bridoon.ledger.ledger import Ledger
 from bridoon.ledger.show.text import clean
 from bridoon.ledger.store.op import Op
 from bridoon.ledger.store.rows.link import link_of
+from bridoon.ledger.store.write import Write
 from bridoon.ledger.verbs.backlog import uid_of
 from bridoon.ledger.verbs.listing import find, page
 

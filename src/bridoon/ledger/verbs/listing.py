@@ -1,6 +1,6 @@
 """What all listings share: a page of rows, how many there are in all, and a note when some are not shown."""
 
-from __future__ import annotations
+# Without `from __future__ import annotations`, see cmdline/command.py.
 
 import sqlite3
 from collections.abc import Mapping, Sequence

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from bridoon.ledger import vocabulary
 from bridoon.ledger.cmdline.command import Answer, Given
-from bridoon.ledger.errors import Conflict, Invalid
+from bridoon.ledger.errors import Conflict, Invalid, missing
 from bridoon.ledger.judge.lifecycle import NEEDED
 from bridoon.ledger.ledger import Ledger
 from bridoon.ledger.store.op import Op
-from bridoon.ledger.store.target import missing
 
 
 def record(ledger: Ledger, given: Given) -> Answer:

@@ -11,7 +11,8 @@ from bridoon.ledger.errors import Invalid
 from bridoon.ledger.judge import audit, lifecycle
 from bridoon.ledger.judge.lifecycle import Backlog, State
 from bridoon.ledger.judge.proposals import Proposal, proposals
-from bridoon.ledger.ledger import Ledger, Read, Write, timestamp
+from bridoon.ledger.ledger import Ledger, Read
+from bridoon.ledger.store.write import Write, timestamp
 from bridoon.ledger.verbs.audit import runnable
 
 if TYPE_CHECKING:

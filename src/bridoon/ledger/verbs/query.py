@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from bridoon.ledger.cmdline.command import Answer, Given, Table
+from bridoon.ledger.errors import missing
 from bridoon.ledger.ledger import Ledger, Read
-from bridoon.ledger.store.target import missing
 from bridoon.ledger.verbs.listing import BLANKS, Found, find, page
 
 PROOFS = ("unit_proof", "integration_proof", "e2e_proof", "platform_proof")

@@ -8,9 +8,10 @@ from bridoon.ledger.cmdline.command import Answer, Given
 from bridoon.ledger.judge import audit, evidence, lifecycle
 from bridoon.ledger.judge.proposals import AUDIT, proposals
 from bridoon.ledger.judge.reconcile import CLASSES, DERIVABLE, Classified, classify
-from bridoon.ledger.ledger import Ledger, Read, Write
+from bridoon.ledger.ledger import Ledger, Read
 from bridoon.ledger.store.op import Op
 from bridoon.ledger.store.rows.proposal import LEGACY_ROW
+from bridoon.ledger.store.write import Write
 from bridoon.ledger.verbs.audit import runnable
 
 ACTIONS = ("backfill-lifecycle-identity",)

@@ -44,17 +44,20 @@ def _taker(rows: list[Any], given: Given) -> Callable[[tuple[Any, ...]], int]:
     A table is as wide as its widest cell in every row, so one long text among many rows makes it large.
     """
     widest: list[int] = []
-    padded = not given.json and not given.has("--csv")
+    as_json, padded = given.json, not given.json and not given.has("--csv")
 
     def take(row: tuple[Any, ...]) -> int:
         lengths = [len(value) if isinstance(value, (str, bytes)) else 0 for value in row]
-        rows.append([plain(value) for value in row] if given.json else row)
-        widest[:] = map(max, widest, lengths) if widest else lengths
-        if padded and sum(widest) * len(rows) > 4 * LARGEST:
-            raise TooMuch(
-                f"as a table these rows would take more than {4 * LARGEST >> 20} MiB",
-                "use --csv or --json, or --limit and --offset",
-            )
-        return ROW + sum(lengths) + CELL * len(row)
+        rows.append([plain(value) for value in row] if as_json else row)
+        size = sum(lengths)
+        if padded:
+            if size or not widest:
+                widest[:] = map(max, widest or lengths, lengths)
+            if sum(widest) * len(rows) > 4 * LARGEST:
+                raise TooMuch(
+                    f"as a table these rows would take more than {4 * LARGEST >> 20} MiB",
+                    "use --csv or --json, or --limit and --offset",
+                )
+        return ROW + size + CELL * len(row)
 
     return take

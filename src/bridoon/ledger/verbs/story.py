@@ -7,11 +7,11 @@ from typing import Any
 from bridoon.errors import BridoonError, UsageError
 from bridoon.ledger import vocabulary
 from bridoon.ledger.cmdline.command import Answer, Given
-from bridoon.ledger.errors import Conflict, Invalid
-from bridoon.ledger.ledger import Ledger, Write
+from bridoon.ledger.errors import Conflict, Invalid, missing
+from bridoon.ledger.ledger import Ledger
 from bridoon.ledger.show.text import clean
 from bridoon.ledger.store.op import Op
-from bridoon.ledger.store.target import missing
+from bridoon.ledger.store.write import Write
 from bridoon.ledger.verbs.graph import blockers, is_runnable
 
 TEXTS = {"status": "--status", "evidence": "--evidence", "verify_command": "--verify", "contract_doc": "--contract"}

@@ -101,7 +101,7 @@ def _payload(ledger: Ledger, given: Given) -> dict[str, str | None]:
     from bridoon.ledger import argspec
 
     kind = given.text("--kind").strip().lower()
-    vocabulary.one_of(kind, vocabulary.TOOL_KINDS, "tool register: --kind")
+    vocabulary.one_of(kind, vocabulary.TOOL_KINDS, "tool register: --kind cannot be")
     capability = given.get("--capability")
     capability = None if capability is None else vocabulary.capability(capability)
     responsibility = vocabulary.responsibility(given.text("--responsibility"))

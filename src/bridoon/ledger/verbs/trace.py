@@ -5,8 +5,9 @@ from __future__ import annotations
 from bridoon.ledger import vocabulary
 from bridoon.ledger.cmdline.command import Answer, Given
 from bridoon.ledger.judge import quality
-from bridoon.ledger.ledger import Ledger, Write
+from bridoon.ledger.ledger import Ledger
 from bridoon.ledger.store.op import Op
+from bridoon.ledger.store.write import Write
 
 LISTS = {
     "actions_taken": "--actions",

@@ -6,10 +6,10 @@ import sqlite3
 from typing import Any
 
 from bridoon.ledger import vocabulary
-from bridoon.ledger.errors import Conflict, Invalid
+from bridoon.ledger.errors import Conflict, Invalid, missing
 from bridoon.ledger.store.op import Op
 from bridoon.ledger.store.rows.link import RESOLVES, link_of
-from bridoon.ledger.store.target import Target, missing
+from bridoon.ledger.store.target import Target
 
 CLOSED = ("implemented", "rejected")
 

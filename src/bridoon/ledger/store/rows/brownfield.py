@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from bridoon.ledger import vocabulary
 from bridoon.ledger.store.op import Op
 from bridoon.ledger.store.target import Target
 
@@ -22,17 +23,22 @@ STORY = (
 """What an import may change of a story. Its lane and its verification stay as they are."""
 DECISION = ("title", "status", "doc_path", "notes")
 """What an import may change of a decision."""
+BLANKABLE = frozenset(("contract_doc", "evidence", "notes", "doc_path"))
+"""What may become empty when the document says nothing of it any more."""
 FILLED = frozenset(("title", "contract_doc", "evidence", "doc_path"))
 """What is filled in where it is empty. A status or a proof always says something, and notes are nobody else's."""
 
 
 def import_story(target: Target, op: Op) -> None:
     """Add a story, or bring the one that is there up to its document."""
+    vocabulary.one_of(op.payload["status"], vocabulary.STORY_STATUSES, "an imported story cannot be")
+    vocabulary.one_of(op.payload["risk_lane"], vocabulary.LANES, "an imported story cannot have the lane")
     _bring("story", STORY, target, op)
 
 
 def import_decision(target: Target, op: Op) -> None:
     """Add a decision, or bring the one that is there up to its document."""
+    vocabulary.one_of(op.payload["status"], vocabulary.DECISION_STATUSES, "an imported decision cannot be")
     _bring("decision", DECISION, target, op)
 
 
@@ -40,7 +46,8 @@ def changes(columns: Sequence[str], row: Sequence[Any], payload: Mapping[str, An
     """What an import changes of a row that is there. `row`: the values of `columns`."""
     before = dict(zip(columns, row, strict=True))
     if payload.get("refresh"):
-        return {name: payload.get(name) for name in columns if payload.get(name) != before[name]}
+        said = {name: payload.get(name) for name in columns if name in BLANKABLE or payload.get(name) is not None}
+        return {name: value for name, value in said.items() if value != before[name]}
     empty = [name for name in columns if name in FILLED and before[name] in (None, "")]
     return {name: payload[name] for name in empty if payload.get(name) not in (None, "")}
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import sqlite3
 
 from bridoon.ledger import vocabulary
-from bridoon.ledger.errors import Conflict
+from bridoon.ledger.errors import Conflict, missing
 from bridoon.ledger.store.op import Op
 from bridoon.ledger.store.rows.story import check_verdict
-from bridoon.ledger.store.target import Target, missing
+from bridoon.ledger.store.target import Target
 
 
 def decision_add(target: Target, op: Op) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from bridoon.ledger import vocabulary
+from bridoon.ledger.errors import missing
 from bridoon.ledger.store.op import Op
-from bridoon.ledger.store.target import Target, missing
+from bridoon.ledger.store.target import Target
 
 
 def intervention_add(target: Target, op: Op) -> int:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from bridoon.ledger.errors import Conflict, Invalid
+from bridoon.ledger.errors import Conflict, Invalid, missing
 from bridoon.ledger.store.op import Op
-from bridoon.ledger.store.target import Target, missing
+from bridoon.ledger.store.target import Target
 from bridoon.ledger.vocabulary import OBSERVATIONS, one_of
 
 LEGACY = "legacy_recorded"

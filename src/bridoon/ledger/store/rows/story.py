@@ -6,9 +6,9 @@ import sqlite3
 from typing import Any
 
 from bridoon.ledger import vocabulary
-from bridoon.ledger.errors import Conflict, Invalid
+from bridoon.ledger.errors import Conflict, Invalid, missing
 from bridoon.ledger.store.op import PROOFS, Op
-from bridoon.ledger.store.target import Target, missing
+from bridoon.ledger.store.target import Target
 
 VERDICTS = ("pass", "fail")
 COMPLETABLE = ("in_progress", "changed")

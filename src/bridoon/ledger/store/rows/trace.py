@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from bridoon.ledger.errors import missing
 from bridoon.ledger.store.op import Op
-from bridoon.ledger.store.target import Target, missing
+from bridoon.ledger.store.target import Target
 from bridoon.ledger.vocabulary import OUTCOMES, one_of
 
 
