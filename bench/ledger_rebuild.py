@@ -32,8 +32,9 @@ db.execute("BEGIN IMMEDIATE")
 insert = "INSERT INTO trace (" + ", ".join(names) + ") VALUES (" + ", ".join("?" * len(names)) + ")"
 for i in range(int(sys.argv[2])):
     db.execute(insert, ("2026-01-01 00:00:00", f"Step {i} of the work on the import of invoices", i // 10,
-                        f"US-{i % 100}", "codex", '["read the code","ran the tests"]', '["docs/a.md","src/b.py"]', "completed",
-                        i, f"trc_{i:032x}", f"ink_{i:032x}", 1767225600000000000 + i))
+                        f"US-{i % 100}", "codex", '["read the code","ran the tests"]',
+                        '["docs/a.md","src/b.py"]', "completed", i, f"trc_{i:032x}", f"ink_{i:032x}",
+                        1767225600000000000 + i))
 db.execute("COMMIT")
 """
 COMMAND = [os.path.join(sysconfig.get_path("scripts"), "harness-cli")]
@@ -46,7 +47,6 @@ def write_changesets(root: Path, operations: int) -> None:
     from bridoon.ledger.store import db as database
     from bridoon.ledger.store import schema
     from bridoon.ledger.store.op import Op
-    from bridoon.ledger.store.write import new_uid
     from bridoon.ledger.store.write import new_uid
 
     path = str(root / "source.db")

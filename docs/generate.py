@@ -170,6 +170,7 @@ PAGES: dict[str, Parts] = {
         "exit-codes": lambda: table(("code", "meaning"), declared.EXIT_CODES),
         "settings": lambda: settings(known.SETTINGS),
         "provider-variables": lambda: variables(known.PROVIDER_VARIABLES),
+        "ledger-variables": lambda: variables(known.LEDGER_VARIABLES),
         "other-variables": lambda: variables(known.OTHER_VARIABLES),
         "slash-commands": slash_commands,
         "keys": lambda: wrapped(repl_commands.KEYS) + "\n",

@@ -43,11 +43,57 @@ def test_the_state_of_a_changeset_can_be_asked_for(ledger: Place) -> None:
 
 def test_a_run_id_that_stands_for_other_bytes_is_a_conflict(ledger: Place) -> None:
     ledger.ok(["db", "changeset", "apply", write(ledger, HEAD, ADD)])
-    other = write(ledger, HEAD, ADD, START)
-    for command in ("apply", "status"):
-        code, error = ledger.error(["db", "changeset", command, other])
+    other = write(ledger, HEAD, {**ADD, "id": "US-2"}, START)
+    for command in (["apply"], ["apply", "--grown"], ["status"]):
+        code, error = ledger.error(["db", "changeset", *command, other])
         assert (code, error["code"], error["details"]["changeset_id"]) == (3, "CONFLICT", "theirs")
     assert ledger.value("SELECT status FROM story") == "planned"
+
+
+def test_a_changeset_that_has_grown_goes_on_when_that_is_asked_for(ledger: Place) -> None:
+    ledger.ok(["db", "changeset", "apply", write(ledger, HEAD, ADD)])
+    grown = write(ledger, HEAD, ADD, START)
+    ran = ledger.run(["db", "changeset", "apply", grown])
+    assert (ran.code, ran.out) == (1, "")
+    assert "--grown" in ran.err
+    assert "1 of them applied" in ledger.ok(["db", "changeset", "status", grown])
+    assert ledger.ok(["db", "changeset", "apply", "--grown", grown]) == "Changeset theirs applied (1 operation(s)).\n"
+    assert ledger.value("SELECT status FROM story") == "in_progress"
+    for more in ([], ["--grown"]):
+        assert ledger.ok(["db", "changeset", "apply", *more, grown]) == "Changeset theirs already applied; skipped.\n"
+    assert ledger.json(["db", "changeset", "status", grown])["applied"] is True
+
+
+def test_a_changeset_that_has_grown_and_names_rows_by_their_numbers_is_refused(ledger: Place) -> None:
+    intake = {"op": "intake.add", "version": 1, "id": 1, "payload": {
+        "input_type": "new_spec", "summary": "s", "risk_lane": "tiny"}}  # fmt: skip
+    ledger.ok(["db", "changeset", "apply", write(ledger, HEAD, intake)])
+    ran = ledger.run(["db", "changeset", "apply", "--grown", write(ledger, HEAD, intake, {**intake, "id": 2})])
+    assert ran.code == 1
+    assert "rebuild" in ran.err
+    assert ledger.value("SELECT count(*) FROM intake") == 1
+
+
+def test_two_people_take_over_each_others_changesets_as_they_grow(ledger: Place, tmp_path: Path) -> None:
+    anna, bert = ledger, Place(tmp_path / "bert")
+    bert.ok("init")
+    for turn in range(3):
+        for one, other, name in ((anna, bert, "anna"), (bert, anna, "bert")):
+            run = {"HARNESS_RUN_ID": name}
+            one.ok(f"story add --id {name}-{turn} --title t --lane tiny", env=run)
+            one.ok(f"intake --type maintenance --summary {turn} --lane tiny", env=run)
+            if turn:
+                one.ok(f"story update --id {name}-{turn - 1} --status in_progress", env=run)
+            pulled = other.changesets / f"{name}.changeset.jsonl"
+            pulled.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(one.changesets / pulled.name, pulled)
+            for path in sorted(other.changesets.iterdir()):
+                other.ok(["db", "changeset", "apply", "--grown", str(path)])
+    rows = "SELECT id, status, created_at FROM story ORDER BY id"
+    assert anna.sql(rows) == bert.sql(rows)
+    assert anna.value("SELECT count(*) FROM story") == 6
+    uids = "SELECT uid FROM intake ORDER BY uid"
+    assert anna.sql(uids) == bert.sql(uids)
 
 
 def test_the_changeset_that_was_written_here_is_skipped(ledger: Place) -> None:

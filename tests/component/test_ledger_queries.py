@@ -115,7 +115,7 @@ def test_one_backlog_item_is_shown_with_everything(place: Place) -> None:
     )  # fmt: skip
     assert row == (1, None, "a", "proposed", "tiny", None, None, None, None, None)
     assert ask(place, "backlog", "--id", "1").data["backlog"][0]["current_pain"] == "slow"
-    with pytest.raises(Missing, match="'7'"):
+    with pytest.raises(Missing, match="#7"):
         ask(place, "backlog", "--id", "7")
     with pytest.raises(Invalid, match="query backlog: --id must be an integer"):
         ask(place, "backlog", "--id", "x")

@@ -105,7 +105,7 @@ def test_calls_of_earlier_runs_in_the_session_do_not_count() -> None:
     history.append(Message("user", (Text("and now?"),), len(history) + 1))
     made = build(history, Scene({**RECORD, "first": len(history)}, END))
     assert made["task_summary"] == "and now?"
-    assert made["actions_taken"] == ["answered in words"]
+    assert made["actions_taken"] == ["no answer is recorded"]
 
 
 def test_a_run_that_goes_on_without_a_message_says_so() -> None:

@@ -363,7 +363,7 @@ class Catalog:
         for text in survey.alarms:
             self._tell(text)
         for source in survey.untrusted:
-            if self.trust.state(source.path) != "revoked":  # whoever took it back knows
+            if self.trust.is_news(source.path):
                 self._tell(f"{source.path} came with a checkout: nothing of it runs until hs trust")
         for shelf in arrangement.all:
             for miss in shelf.misses:

@@ -74,7 +74,8 @@ class Trust:
         if self._ask is None or harness_dir in self._asked:
             return False
         self._asked.add(harness_dir)
-        if self._ask(harness_dir, listing(harness_dir)) is not True:
+        contents = listing(harness_dir)
+        if not contents or self._ask(harness_dir, contents) is not True:
             return False
         self.grant(harness_dir)
         return True
@@ -92,6 +93,11 @@ class Trust:
         """How the directory is recorded: `own`, `granted`, `revoked`, or empty."""
         record = self._record(os.path.realpath(harness_dir))
         return record.how if record else ""
+
+    def is_news(self, harness_dir: str) -> bool:
+        """Whether somebody wants to know that the directory is not trusted: it holds more than data, and nobody
+        took it back."""
+        return self.state(harness_dir) != REVOKED and bool(listing(harness_dir))
 
     def records(self) -> list[Record]:
         """What is recorded, one of each path, oldest path first."""

@@ -42,20 +42,22 @@ def find(env: Mapping[str, str], cwd: str) -> Repository | None:
     return None
 
 
-def gone(repository: Repository) -> list[str]:
-    """Names in the index whose files are not there."""
-    return _names(repository, ["ls-files", "-z", "--deleted"]) or []
+def gone(repository: Repository) -> list[str] | None:
+    """Names in the index whose files are not there; None when git does not tell."""
+    return _names(repository, ["ls-files", "-z", "--deleted"])
 
 
-def changed(repository: Repository, since: float, until: float, gone_before: list[str]) -> tuple[list[str], str]:
+def changed(repository: Repository, since: float, until: float, before: list[str] | None) -> tuple[list[str], str]:
     """Absolute paths of files that changed between two times, and why they cannot be told.
 
-    Files that git ignores are left out.
+    Files that git ignores are left out. `before`: what `gone` gave at the beginning; when that is not known, files
+    that are not there now are not told.
     """
     names = _names(repository, ["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
     if names is None:
         return [], "files that commands changed are not known: git did not list the repository, or it is too large"
-    absent = [name for name in gone(repository) if name not in set(gone_before)]
+    there = None if before is None else set(before)
+    absent = [name for name in gone(repository) or [] if name not in there] if there is not None else []
     found = []
     for name in dict.fromkeys(names):
         try:

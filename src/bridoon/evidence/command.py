@@ -57,13 +57,7 @@ def words(command: str, args: Sequence[Arg], given: dict[str, Any]) -> list[str]
 
     Raises BridoonError for arguments that are not as declared, and for a command that is no list of words.
     """
-    import shlex
-
-    values = checked(args, given)
-    try:
-        template = shlex.split(command)
-    except ValueError as wrong:
-        raise CallFailed(f"its command cannot be read: {wrong}") from None
+    values, template = checked(args, given), _template(command)
     named = {name for word in template for name in PLACEHOLDER.findall(word)}
     known = {arg.name for arg in args}
     found = []
@@ -80,6 +74,15 @@ def words(command: str, args: Sequence[Arg], given: dict[str, Any]) -> list[str]
         else:
             found += [f"--{arg.name}", values[arg.name]]
     return found
+
+
+def _template(command: str) -> list[str]:
+    import shlex
+
+    try:
+        return shlex.split(command)
+    except ValueError as wrong:
+        raise CallFailed(f"its command cannot be read: {wrong}") from None
 
 
 def checked(args: Sequence[Arg], given: dict[str, Any]) -> dict[str, str]:
@@ -103,7 +106,9 @@ def call(command: str, args: Sequence[Arg], given: dict[str, Any], root: str, co
     """Run the command at `root`. Raises BridoonError for wrong arguments, CallFailed, Cancelled."""
     argv = words(command, args, given)
     assigned: dict[str, str] = {}
-    while argv and ASSIGNMENT.match(argv[0]):
+    for word in _template(command):
+        if not ASSIGNMENT.match(word):
+            break  # a value that looks like an assignment is none
         name, _, value = argv.pop(0).partition("=")
         assigned[name] = value
     if not argv:

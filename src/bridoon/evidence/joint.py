@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, Concatenate, ParamSpec
 
 from bridoon.errors import BridoonError
-from bridoon.evidence import near, plain, record
+from bridoon.evidence import near, plain, record, trace
 from bridoon.evidence.state import State, state_of
 from bridoon.loop.run import Run
 
@@ -51,6 +51,8 @@ def lend(run: Run) -> None:
     state = state_of(run)
     if state is not None:
         run.catalog.lend("ledger", state.offer.tools())
+        if why := state.distrust():
+            state.run.notice(why)
 
 
 @_harmless
@@ -119,6 +121,7 @@ def new_record(state: State, first: int, run_id: str) -> dict[str, Any]:
         "root": state.place.root,
         "database": state.place.database,
         "first": first,
+        "summary": trace.summary(run.session.messages(), first),
         "began": run.began,
         "agent": agent(run),
         "intake": plain.line(env.get("HARNESS_INTAKE", ""), 200),

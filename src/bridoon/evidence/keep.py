@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from bridoon.evidence import plain
+from bridoon.evidence import bounds, plain
 from bridoon.ledger import vocabulary
 from bridoon.ledger.errors import Invalid
 from bridoon.ledger.ledger import Ledger
@@ -34,12 +34,14 @@ class Kept(NamedTuple):
 
 def keep(place: Place, kept: Kept) -> list[str]:
     """Add the trace; what went wrong besides. Raises LedgerError when the ledger cannot take it."""
+    bounds.check_journal(place.database)
     place = place._replace(run_id=kept.run_id)
     warnings: list[str] = []
     while True:
         ledger = Ledger(place, {}, wait=WAIT)
         try:
             with ledger.writing() as write:
+                bounds.bound(write.db, WAIT)
                 _add(write, kept)
             return warnings + ledger.warnings
         except Invalid as wrong:

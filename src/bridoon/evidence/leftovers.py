@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from bridoon.evidence.record import Taken
     from bridoon.evidence.state import State
     from bridoon.ledger.place import Place
+    from bridoon.model.message import Message
 
 
 def write_all(state: State) -> None:
@@ -70,14 +71,22 @@ def _spooled(content: dict[str, Any]) -> Kept:
 
 def _killed(content: dict[str, Any], own: dict[str, Any], env: Mapping[str, str]) -> Kept:
     """The trace of a run that never came to its end, out of its session."""
-    session = store.open_session(str(content["session"]), repair=False)
-    history = session.messages()
+    history = _messages(str(content["session"]))
     if own.get("session") == content["session"]:  # this run goes on where that one stopped
         history = tuple(message for message in history if message.seq < own["first"])
     began = float(content["began"])
-    ended = max(began, _last_written(os.path.join(session.dir, "messages"), history[-1].seq if history else 0))
+    folder = os.path.join(str(content["session"]), "messages")
+    ended = max(began, _last_written(folder, history[-1].seq if history else 0))
     end = {"stop": KILLED, "seconds": ended - began}
     return tell(Told(content, end, history, ended, env))
+
+
+def _messages(session: str) -> tuple[Message, ...]:
+    """The messages of a session; none when somebody has removed it meanwhile: that there was a run is known still."""
+    try:
+        return store.open_session(session, repair=False).messages()
+    except BridoonError:
+        return ()
 
 
 def _last_written(folder: str, last: int) -> float:

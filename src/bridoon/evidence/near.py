@@ -15,15 +15,18 @@ KEY = "ledger"
 DATABASE = "harness.db"
 
 
-def found(run: Run) -> bool:
-    """Whether a run takes place where there is a ledger. Looks once for each run and those inside of it."""
+def found(run: Run, *, again: bool = False) -> bool:
+    """Whether a run takes place where there is a ledger. Looks once for each run and those inside of it.
+
+    `again`: once more when there was none. A command of the run may have made one.
+    """
     while run.parent is not None:
         run = run.parent
     known = run.kept.get(KEY)
-    if known is None:
+    if known is None or (again and known == ""):
         here = run.attached and wanted(run.env, run.settings.get("ledger", ""))
-        known = run.kept[KEY] = (here and database(run.env, run.session.cwd or os.getcwd())) or False
-    return known is not False
+        known = run.kept[KEY] = (here and database(run.env, run.session.cwd or os.getcwd())) or ""
+    return bool(known)
 
 
 def forget(run: Run) -> None:

@@ -31,6 +31,10 @@ ARGUMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}", re.ASCII)
 NAME = {"type": "string", "description": "such as impact-analysis"}
 
 
+MOST_LISTED = 40
+"""Providers that `capability` tells of."""
+
+
 def capability_tool(known: Registry, failed: set[str]) -> DropIn:
     """The tool `capability`: posture and providers of one."""
 
@@ -38,15 +42,18 @@ def capability_tool(known: Registry, failed: set[str]) -> DropIn:
         name = arguments.text(given, "name")
         found = registry.posture_of(known.look().tools, name, failed)
         lines = [f"capability {found.capability}: {registry.standing(found)}"]
-        for tool in [*found.present, *found.missing, *found.unknown, *found.unusable]:
+        providers = [*found.present, *found.missing, *found.unknown, *found.unusable]
+        for tool in providers[:MOST_LISTED]:
             about = plain.line(tool.description, 200)
             target = plain.line(
                 tool.scan_target if tool.kind not in CALLABLE and tool.scan_target else tool.command, 200
             )
             checked = f"checked {plain.line(tool.checked_at, 20)} UTC" if tool.checked_at else "never checked"
             lines.append(f"- {plain.line(tool.name, 60)}: {about} [{target}; {checked}]")
+        if len(providers) > MOST_LISTED:
+            lines.append(f"- ... and {len(providers) - MOST_LISTED} more")
         if note := posture.note(found):
-            lines.append(f"note: {note}")
+            lines.append(f"note: {plain.line(note, 400)}")
         return Result("\n".join(lines))
 
     about = (
@@ -101,7 +108,9 @@ def is_callable(tool: Tool) -> bool:
 class Offer:
     """What is lent, made again when the registry changed."""
 
-    def __init__(self, known: Registry, failed: set[str], trusted: bool, notice: Callable[[str], None]) -> None:
+    def __init__(
+        self, known: Registry, failed: set[str], trusted: Callable[[], bool], notice: Callable[[str], None]
+    ) -> None:
         self._registry, self._failed, self._trusted, self._notice = known, failed, trusted, notice
         self._source = Source(os.path.dirname(known.place.database), "bundled", "ledger")
         self._of: tuple[Tool, ...] | None = None
@@ -123,7 +132,7 @@ class Offer:
         return found
 
     def _lendable(self, rows: tuple[Tool, ...]) -> list[Tool]:
-        return [tool for tool in rows if is_callable(tool)][:MOST] if self._trusted else []
+        return [tool for tool in rows if is_callable(tool)][:MOST] if rows and self._trusted() else []
 
     def _make(self, rows: tuple[Tool, ...]) -> tuple[Executable, ...]:
         old = {tool.path: tool for tool in self._tools}
@@ -133,7 +142,7 @@ class Offer:
             made.append(
                 self._lent(tool.name, registered_tool(tool, self._registry.place.root, self._failed), False, stamp)
             )
-        if self._trusted and sum(map(is_callable, rows)) > MOST:
+        if len(made) > MOST and sum(map(is_callable, rows)) > MOST:
             self._notice(
                 f"{self._registry.place.database} lists more than {MOST} tools with arguments: the rest is left out"
             )
@@ -156,7 +165,7 @@ def lend_in(catalog: Catalog, env: Mapping[str, str]) -> None:
     seen = known.look()
     if seen.schema:
         trusted = not seen.tools or not distrust(catalog, env, known.place)
-        catalog.lend("ledger", Offer(known, set(), trusted, catalog.alarm).tools())
+        catalog.lend("ledger", Offer(known, set(), lambda: trusted, catalog.alarm).tools())
 
 
 def _called(tool: Tool) -> str:

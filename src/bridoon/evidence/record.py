@@ -43,8 +43,9 @@ class Taken(NamedTuple):
 
     def give_back(self) -> None:
         """Let others have it."""
+        place, name = os.path.split(self.path)
         try:
-            os.rename(self.path, self.path.partition(TAKEN)[0])
+            os.rename(self.path, os.path.join(place, name.partition(TAKEN)[0]))
         except OSError:
             pass
 
@@ -100,9 +101,10 @@ def waiting(place: str) -> Iterator[Taken]:
         names = sorted(os.listdir(place))
     except OSError:
         return
-    traces = [name for name in names if name.endswith(TRACE)]
-    for name in traces[:-MOST]:
-        files.remove(os.path.join(place, name))
+    traces = [os.path.join(place, name) for name in names if name.endswith(TRACE)]
+    if len(traces) > MOST:
+        for path in sorted(traces, key=_age)[MOST:]:
+            files.remove(path)
     for name in names:
         found = _take(place, name)
         if found is not None:

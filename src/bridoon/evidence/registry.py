@@ -8,8 +8,9 @@ import time
 from typing import NamedTuple
 
 from bridoon.errors import BridoonError
-from bridoon.evidence import plain
+from bridoon.evidence import bounds, plain
 from bridoon.ledger import vocabulary
+from bridoon.ledger.errors import Incompatible
 from bridoon.ledger.judge import posture
 from bridoon.ledger.judge.posture import Posture
 from bridoon.ledger.ledger import Ledger, Read
@@ -23,6 +24,12 @@ CAN = ("cli", "binary", "skill", "http")
 
 WAIT = 0.25
 """Seconds that others may hold the database while a request is put together."""
+
+LONGEST_READ = 1.0
+"""Seconds that reading the tools may take."""
+
+MOST_TEXT = 32 << 20
+"""Characters of all registered tools together."""
 
 AGAIN = 5.0
 """Seconds after which a database that could not be read is tried again, if it looks the same."""
@@ -77,13 +84,18 @@ class Registry:
 
 def _read(place: Place) -> tuple[int, tuple[Tool, ...]]:
     path = place.database
+    bounds.check_journal(path)
     db = database.open_to_read(path, WAIT)
     try:
+        bounds.bound(db, LONGEST_READ)
         with database.explained(path):
             version = schema.version_of(db)
             if version == 0:
                 return 0, ()
             schema.check(version, path)
+            sizes = " + ".join(f"total(length({column}))" for column in Tool._fields)
+            if db.execute(f"SELECT {sizes} FROM tool").fetchone()[0] > MOST_TEXT:
+                raise Incompatible(f"the tools that {path} lists are too many, or too long")
             return version, tuple(registered(Read(db, version)))
     finally:
         db.close()
@@ -92,7 +104,7 @@ def _read(place: Place) -> tuple[int, tuple[Tool, ...]]:
 def stamp_of(path: str) -> Stamp:
     """Changes with the content of a database."""
     found: list[int] = []
-    for each in (path, path + "-wal"):
+    for each in (path, os.path.realpath(path) + "-wal"):
         try:
             status = os.stat(each)
         except OSError:

@@ -7,7 +7,7 @@ import threading
 from typing import Any
 
 from bridoon.errors import BridoonError
-from bridoon.evidence import near, record
+from bridoon.evidence import near, plain, record
 from bridoon.loop.run import Run
 
 PATIENCE = 0.05
@@ -23,7 +23,6 @@ class State:
     def __init__(self, run: Run) -> None:
         from bridoon.evidence.offer import Offer
         from bridoon.evidence.registry import Registry
-        from bridoon.evidence.trust import distrust
         from bridoon.ledger.place import find
 
         self.run = run
@@ -35,9 +34,8 @@ class State:
         first = self.registry.look()
         self.active = first.schema != 0
         """Whether the file is a ledger at all."""
-        self.distrust = distrust(run.catalog, run.env, self.place) if first.tools else ""
-        """Why registered tools are not run and not probed; empty when they may be."""
-        self.offer = Offer(self.registry, self.failed, not self.distrust, run.notice)
+        self._judged: tuple[tuple[int, ...], str] = ((), "")
+        self.offer = Offer(self.registry, self.failed, lambda: not self.distrust(), run.notice)
         self.record: dict[str, Any] | None = None
         self.path = ""
         """Of the record of this run."""
@@ -46,8 +44,20 @@ class State:
         self._prompt: tuple[object, frozenset[str], str] = (None, frozenset(), "")
         if self.active and first.trouble:
             run.notice(f"the ledger cannot be read: {first.trouble}")
-        if self.active and self.distrust:
-            run.notice(self.distrust)
+
+    def distrust(self) -> str:
+        """Why registered tools are not run and not probed; empty when they may be.
+
+        Judged again when another file has come to the place of the database: a command may have checked it out.
+        """
+        from bridoon.evidence import trust
+
+        if not self.registry.look().tools:
+            return ""
+        now = trust.identity(self.place)
+        if self._judged[0] != now:
+            self._judged = (now, trust.distrust(self.run.catalog, self.run.env, self.place))
+        return self._judged[1]
 
     def prompt(self) -> str:
         """The lines of the system prompt about capabilities."""
@@ -60,12 +70,14 @@ class State:
         return self._prompt[2]
 
     def postures(self) -> dict[str, str]:
-        """What a trace notes of each capability that is not fully there."""
+        """What a trace notes of each capability that is not fully there and that a call can use."""
         from bridoon.evidence import registry
         from bridoon.ledger.judge import posture
 
+        used = set(self.offer.providers().values())
         found = registry.postures(self.registry.look().tools, self.failed)
-        return {one.capability: posture.note(one) for one in found if posture.note(one)}
+        notes = {one.capability: posture.note(one) for one in found if one.capability in used}
+        return {name: plain.line(note, 400) for name, note in notes.items() if note}
 
     def start_work(self) -> None:
         """Begin what is done beside the run: write what earlier runs left, look which tools are there."""
@@ -97,8 +109,8 @@ class State:
         if self.record is None:
             return
         repository = changes.find(self.run.env, self.record["cwd"])
-        gone = changes.gone(repository) if repository else []
-        if gone and len(gone) < 1000:
+        gone = changes.gone(repository) if repository else None
+        if gone is not None and len(gone) < 1000:
             self.record["gone"] = gone
             if self.path and os.path.exists(self.path):
                 record.write(self.folder, os.path.basename(self.path), self.record)
@@ -107,7 +119,7 @@ class State:
         from bridoon.evidence import registry
 
         tools = self.registry.look().tools
-        if tools and not self.distrust and registry.is_stale(tools, 60.0):
+        if tools and not self.distrust() and registry.is_stale(tools, 60.0):
             try:
                 registry.refresh(self.place, self.run.env)
             except BridoonError:
@@ -124,5 +136,5 @@ def state_of(run: Run) -> State | None:
     if isinstance(known, State):
         return known
     state = State(run)
-    run.kept[near.KEY] = state if state.active else False
+    run.kept[near.KEY] = state if state.active else ""  # not yet: a command may make it one
     return state if state.active else None

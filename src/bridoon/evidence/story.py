@@ -59,7 +59,8 @@ def _changed(told: Told) -> tuple[list[str], str]:
     repository = changes.find(told.env, str(record["cwd"]))
     if repository is None:
         return [], ""
-    gone = [str(name) for name in record.get("gone") or []]
+    known = record.get("gone")
+    gone = [str(name) for name in known] if isinstance(known, list) else None
     found, note = changes.changed(repository, float(record["began"]), told.ended, gone)
     ours = os.path.realpath(str(record["database"]))
     kept = [path for path in found if not _is_ours(path, ours, str(record["session"]))]

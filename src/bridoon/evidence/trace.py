@@ -23,8 +23,8 @@ class Scene(NamedTuple):
     """What a trace is made of, besides the messages."""
 
     record: Mapping[str, Any]
-    """As it was written when the run began: `run`, `session`, `cwd`, `root`, `first`, `began`, `agent`, `providers`,
-    `postures`."""
+    """As it was written when the run began: `run`, `session`, `cwd`, `root`, `first`, `summary`, `began`, `agent`,
+    `providers`, `postures`."""
     end: Mapping[str, Any]
     """The payload of the stage `end`; of a killed run what can be told: `stop`, `seconds`."""
     others: Sequence[Sequence[Message]] = ()
@@ -50,9 +50,9 @@ def build(history: Sequence[Message], scene: Scene) -> dict[str, Any]:
         errors.append(plain.line(end["output"][len("error: ") :], 200))
     friction = calls.friction(everything) + _stopped(end)
     return {
-        "task_summary": summary(history, first),
+        "task_summary": summary(history, first) if history else str(record.get("summary") or "(continued)"),
         "agent": str(record["agent"]),
-        "actions_taken": calls.actions(everything) or ["answered in words"],
+        "actions_taken": calls.actions(everything) or _words(own),
         "files_read": plain.several(calls.files(everything, calls.READS, cwd, root), MOST_FILES),
         "files_changed": plain.several(changed, MOST_FILES),
         "errors": errors,
@@ -102,6 +102,10 @@ def weaknesses(done: Sequence[Done], record: Mapping[str, Any]) -> list[str]:
         elif call.ran and (text := postures.get(providers.get(call.name, ""), "")):
             found[text] = None
     return list(found)[:20]
+
+
+def _words(own: Sequence[Message]) -> list[str]:
+    return ["answered in words" if any(message.role == "assistant" for message in own) else "no answer is recorded"]
 
 
 def _stopped(end: Mapping[str, Any]) -> list[str]:

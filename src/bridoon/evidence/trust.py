@@ -12,15 +12,36 @@ from bridoon.ledger.place import Place
 
 ONLY = "its tools are listed, not run"
 
+Files = tuple[int, ...]
+"""Tells one set of files from another that came into its place."""
+
+
+def files(place: Place) -> list[str]:
+    """The database, and what SQLite takes changes from: the files beside the place that links lead to."""
+    real = os.path.realpath(place.database)
+    there = [place.database, real + "-wal", real + "-journal"]
+    return [path for path in there if os.path.lexists(path)]
+
+
+def identity(place: Place) -> Files:
+    """Which files there are now. What was found of them holds as long as it is the same."""
+    found: list[int] = []
+    for path in files(place):
+        try:
+            status = os.stat(path)
+        except OSError:
+            continue
+        found += [status.st_dev, status.st_ino, status.st_mode, status.st_uid]
+    return tuple(found)
+
 
 def distrust(catalog: Catalog, env: Mapping[str, str], place: Place) -> str:
     """Why registered tools are neither run nor probed; empty when they may be.
 
-    A database that came with a checkout, or that others can write, is not the user's own. SQLite takes changes from
-    the files beside it, so they count, too. `hs trust` for the `.harness` beside it, and HARNESS_TRUST=1, say yes.
+    A database that came with a checkout, or that others can write, is not the user's own. `hs trust` for the
+    `.harness` beside it, and HARNESS_TRUST=1, say yes.
     """
-    database = place.database
-    there = [path for path in (database, database + "-wal", database + "-journal") if os.path.lexists(path)]
+    database, there = place.database, files(place)
     for path in there:
         try:
             reason = exposed(os.stat(path))
@@ -30,15 +51,18 @@ def distrust(catalog: Catalog, env: Mapping[str, str], place: Place) -> str:
             reason = "it cannot be looked at"
         if reason:
             return f"{path}: {reason}; {ONLY}"
-    harness = os.path.join(place.root, ".harness")
     if env.get("HARNESS_TRUST") == "1":
         return ""
-    said = catalog.trust.state(harness) if os.path.isdir(harness) else ""
+    beside = os.path.dirname(database)
+    harness = os.path.join(beside, ".harness")
+    # A link that came with the checkout must not borrow what was said of another project.
+    own = os.path.isdir(harness) and not os.path.islink(harness)
+    said = catalog.trust.state(harness) if own else ""
     if said == GRANTED and catalog.trust.allowed(harness):
         return ""
     if said == REVOKED:
         return f"{harness} is not trusted any more: the tools of {database} are listed, not run"
     if catalog.trust.allowed(database) and not any(came_with_checkout(path, env) for path in there[1:]):
         return ""
-    first = "" if os.path.isdir(harness) else "make a .harness directory beside it and "
-    return f"{database} came with a checkout: {ONLY}, until you {first}say hs trust {place.root}"
+    first = "" if own else "make a .harness directory beside it and "
+    return f"{database} came with a checkout: {ONLY}, until you {first}say hs trust {beside}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from bridoon.ledger.ledger import Read
+from bridoon.ledger.store.cells import text
 from bridoon.ledger.store.target import Target
 
 WIDEST = 200
@@ -32,24 +33,21 @@ class Tool(NamedTuple):
 
 
 def registered(read: Read | Target, name: str | None = None) -> list[Tool]:
-    """All registered tools by name, or the one of that name. Bytes that are no UTF-8 are read with U+FFFD for them."""
-    read.db.text_factory = lambda raw: raw.decode("utf-8", "replace")
+    """All registered tools by name, or the one of that name."""
     where, values = ("WHERE name=?", (name,)) if name is not None else ("", ())
-    try:
-        rows = read.all(f"SELECT {', '.join(Tool._fields)} FROM tool {where} ORDER BY name", *values)
-    finally:
-        read.db.text_factory = str
-    return [_tool(row) for row in rows]
+    return [
+        _tool(row) for row in read.all(f"SELECT {', '.join(Tool._fields)} FROM tool {where} ORDER BY name", *values)
+    ]
 
 
-def short(text: str) -> str:
+def short(cell: str) -> str:
     """A text of a tool as a table shows it: one row of nonsense must not make all of them a megabyte wide."""
-    return text if len(text) <= WIDEST else text[: WIDEST - 1] + "…"
+    return cell if len(cell) <= WIDEST else cell[: WIDEST - 1] + "…"
 
 
 def _tool(row: Any) -> Tool:
     """A tool of a row whose columns are in the order of the fields."""
-    name, provider, command, description, args, responsibility, since, created_at, kind, *rest = map(_text, row)
+    name, provider, command, description, args, responsibility, since, created_at, kind, *rest = map(text, row)
     capability, scan_target, status, checked_at = rest
     return Tool(
         name or "",
@@ -66,9 +64,3 @@ def _tool(row: Any) -> Tool:
         (status or "").strip().lower(),
         checked_at,
     )
-
-
-def _text(value: Any) -> str | None:
-    if value is None or isinstance(value, str):
-        return value
-    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)

@@ -86,9 +86,9 @@ def time_limit(ledger: Ledger, text: str | None, label: str) -> float:
     return float(text)
 
 
-def is_blank(command: str | None) -> bool:
-    """Whether there is nothing to run."""
-    return not command or not command.strip()
+def is_blank(command: object) -> bool:
+    """Whether there is nothing to run: NULL, blanks, or what is no text."""
+    return not isinstance(command, str) or not command.strip()
 
 
 def command_of(ledger: Ledger, table: str, name: str) -> str:

@@ -70,7 +70,8 @@ COMMANDS = (
         "--reason.",
         shape="{proposals: [{source: friction|intervention|audit, title, component, confidence, evidence, "
         "predicted_impact, risk, suggested_action, validation, key, pattern, count, lifecycle, lifecycle_detail, "
-        "backlog_item, created}], suppressed}; with --accept or --reject {key, status: accepted|rejected, item, changed}",
+        "backlog_item, created}], suppressed}; with --accept or --reject {key, "
+        "status: accepted|rejected, item, changed}",
     ),
     Command(
         "query improvement-health", "Show what is open between a proposal and its outcome.", "Entropy auditing",

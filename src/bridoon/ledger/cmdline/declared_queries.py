@@ -30,10 +30,10 @@ COMMANDS = (
             *PAGE,
         ),
         together=(("--open", "--closed"),),
-        shape="{backlog: [{id, title, status, risk, predicted_impact, actual_outcome}], total, limit, offset}; with --id "
-        "{backlog: [{id, uid, title, status, risk, proposal_key, predecessor_uid, resolution_evidence, created_at, "
-        "discovered_while, current_pain, suggested_improvement, predicted_impact, actual_outcome, implemented_at, notes, "
-        "revision, resolver, reference_stories}], total, limit, offset}",
+        shape="{backlog: [{id, title, status, risk, predicted_impact, actual_outcome}], total, limit, offset}; with "
+        "--id {backlog: [{id, uid, title, status, risk, proposal_key, predecessor_uid, resolution_evidence, "
+        "created_at, discovered_while, current_pain, suggested_improvement, predicted_impact, actual_outcome, "
+        "implemented_at, notes, revision, resolver, reference_stories}], total, limit, offset}",
     ),
     Command(
         "query decisions", "Show durable decision records.", "Project memory", "query:decisions", PAGE,
@@ -67,10 +67,10 @@ COMMANDS = (
             Option("--can", "count only kinds that can be used: a list such as cli,binary,skill,http", "KINDS"),
         ),
         since="0.1.8",
-        shape="no envelope: [{provider, name, command, description, args: [{name, type, required, help}], responsibility, "
-        "source: compiled|registered, since, kind, "
-        "capability, scan_target, status, checked_at}]; with --posture, in an envelope, {capability, "
-        "posture: inactive|degraded|full, providers, present, missing, unknown, unusable, note}",
+        shape="no envelope: [{provider, name, command, description, args: [{name, type, required, help}], "
+        "responsibility, source: compiled|registered, since, kind, capability, scan_target, status, checked_at}]; with "
+        "--posture, in an envelope, {capability, posture: inactive|degraded|full, "
+        "providers, present, missing, unknown, unusable, note}",
     ),
     Command(
         "query interventions", "Show intervention records.", "Intervention recording", "query:interventions",
@@ -127,6 +127,7 @@ COMMANDS = (
         "query contract", "Show what programs may rely on.", "Tool access", "workgraph:contract", (JSON,),
         since=ADDED, database=False,
         shape="{protocol_version, cli_version, schema_minimum, schema_maximum, "
-        "database_state: missing|current|needs_migration|unsupported, database_schema_version, required_environment_variables, capabilities}",
+        "database_state: missing|current|needs_migration|unsupported, database_schema_version, "
+        "required_environment_variables, capabilities}",
     ),
 )  # fmt: skip

@@ -27,7 +27,8 @@ COMMANDS = (
     ),
     Command(
         "db changeset apply", "Apply one semantic changeset idempotently.", "Task state", "changeset:apply",
-        (JSON,), (CHANGESET,), since="0.1.8", database=False,
+        (Option("--grown", "go on with a changeset whose first part was applied before", type="flag"), JSON),
+        (CHANGESET,), since="0.1.8", database=False,
         shape="{id, content_sha256, operation_count, result: applied|already-applied}",
     ),
     Command(

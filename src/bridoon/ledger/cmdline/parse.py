@@ -7,11 +7,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from bridoon.errors import UsageError
 from bridoon.ledger.cmdline.command import Command, Given, Option
-from bridoon.ledger.cmdline.declared import COMMANDS, GROUPS, PROGRAM, names_below
+from bridoon.ledger.cmdline.declared import COMMANDS, GROUPS, PROGRAM
 
 HELP = ("-h", "--help")
 VERSION = ("-V", "--version")
@@ -45,7 +45,7 @@ def parse(words: Sequence[str]) -> Given | Help | Version:
         if word == "help":
             return Help(_known(name, words[at + 1 :]))
         if longer not in GROUPS:
-            raise _stranger(name, word)
+            raise _stranger(name, words[at:])
         name = longer
     return Help(name, asked=False)
 
@@ -63,32 +63,22 @@ def decoded(word: str) -> str:
 
 def _known(name: str, words: Sequence[str]) -> str:
     """The command or group that `help` is asked about."""
-    for word in words:
+    for at, word in enumerate(words):
         longer = f"{name} {word}" if name else word
         if longer not in GROUPS and longer not in COMMANDS:
-            raise _stranger(name, word)
+            raise _stranger(name, words[at:])
         name = longer
     return name
 
 
-def _stranger(group: str, word: str) -> UsageError:
-    """What to say of a word that is no command of a group."""
-    where = f"{PROGRAM} {group}".rstrip()
-    what = "option" if word.startswith("-") and word != "-" else "command"
-    if what == "option":
-        return UsageError(f"{where} has no option '{word.partition('=')[0]}'", f"{where} --help lists the commands")
-    wider = [name for name in COMMANDS if not group and word in name.split()[1:]]
-    hint = _near(word, names_below(group)) or (f"did you mean `{PROGRAM} {wider[0]}`?" if wider else "")
-    return UsageError(f"{where} has no command '{word}'", hint or f"{where} --help lists the commands")
+def _stranger(group: str, words: Sequence[str]) -> UsageError:
+    """What to say of words the first of which is no command of a group."""
+    from bridoon.ledger.cmdline import hints
 
-
-def _near(word: str, known: Iterable[str]) -> str:
-    from difflib import get_close_matches
-
-    known = list(known)
-    longer = [each for each in known if len(word) > 3 and each.startswith(word)]
-    near = longer[:1] or get_close_matches(word[:80], known, 1)
-    return f"did you mean '{near[0]}'?" if near else ""
+    where, word = f"{PROGRAM} {group}".rstrip(), words[0]
+    if word.startswith("-") and word != "-":
+        return UsageError(f"{where} has no option '{word.partition('=')[0]}'", hints.of_early_option(group, words))
+    return UsageError(f"{where} has no command '{word}'", hints.of_command(group, word, words[1:]))
 
 
 class _Reader:
@@ -105,7 +95,10 @@ class _Reader:
         name, equals, value = word.partition("=")
         option = self.options.get(name)
         if option is None:
-            raise self.wrong(f"has no option '{name}'", _near(name, self.options))
+            from bridoon.ledger.cmdline import hints
+
+            value = value if equals else rest[-1] if rest and not rest[-1].startswith("-") else ""
+            raise self.wrong(f"has no option '{name}'", hints.of_option(self.command, name, value))
         if name in self.values:
             raise self.wrong(f"takes {name} only once")
         if not option.value:
@@ -131,11 +124,14 @@ class _Reader:
                 last = greedy and at == len(command.places) - 1
                 values[place.name] = " ".join(loose[at:]) if last else loose[at]
         absent = [each for each in (*command.options, *command.places) if each.required and each.name not in values]
+        if len(loose) > len(command.places) and not greedy:
+            from bridoon.ledger.cmdline import hints
+
+            word = loose[len(command.places)]
+            raise self.wrong(f"has no use for '{word}'", hints.of_word(command, word, values, absent))
         if absent:
             names = ", ".join(f"{each.name} {shown(each)}" if each.name[0] == "-" else shown(each) for each in absent)
             raise self.wrong(f"needs {names}")
-        if len(loose) > len(command.places) and not greedy:
-            raise self.wrong(f"has no use for '{loose[len(command.places)]}'")
         return Given(command, values, tuple(loose[len(command.places) - 1 :]) if greedy else ())
 
     def wrong(self, what: str, hint: str = "") -> UsageError:

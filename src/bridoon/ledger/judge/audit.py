@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from bridoon.ledger.store.cells import word
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -103,7 +105,7 @@ def audit(source: Read | Target, runnable: Callable[[str], bool]) -> Audit:
 
 
 def _found(rows: list[tuple[object, object]]) -> list[Finding]:
-    return [Finding(str(name), str(title)) for name, title in rows]
+    return [Finding(word(name), word(title)) for name, title in rows]
 
 
 def _unverified(rows: list[tuple[object, object, object]]) -> list[Finding]:
@@ -115,7 +117,8 @@ def _broken(source: Read | Target, runnable: Callable[[str], bool]) -> list[Find
     """Tools that cannot be run, or were missing when they were last looked for. Unknown is not broken."""
     known: dict[str, bool] = {}
     broken = []
-    for name, command, kind, status in source.all(TOOLS):
+    for row in source.all(TOOLS):
+        name, command, kind, status = map(word, row)
         if kind not in ("cli", "binary"):
             wrong = status == "missing"
         else:
@@ -123,7 +126,7 @@ def _broken(source: Read | Target, runnable: Callable[[str], bool]) -> list[Find
                 known[command] = runnable(command)
             wrong = not known[command]
         if wrong:
-            broken.append(Finding(str(name), str(command)))
+            broken.append(Finding(name, command))
     return broken
 
 

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bridoon.ledger.judge.audit import CATEGORIES, Audit
 from bridoon.ledger.judge.proposals import Member, Proposal, finding_key
+from bridoon.ledger.show.cell import plain
+from bridoon.ledger.store.cells import word
 from bridoon.ledger.store.op import Op
 
 if TYPE_CHECKING:
@@ -66,10 +68,11 @@ def of_audit(source: Read | Target, proposal: Proposal, found: Audit) -> tuple[l
 
 def episodes(source: Read | Target) -> list[Any]:
     """The open episodes: uid, finding, fingerprint, since when."""
-    return source.all(
+    rows = source.all(
         "SELECT uid, finding_key, evidence_fingerprint, opened_at FROM audit_evidence_episode "
         "WHERE cleared_at IS NULL ORDER BY finding_key"
     )
+    return [tuple(map(word, row)) for row in rows]
 
 
 def record(write: Write, found: Audit) -> tuple[int, int, int]:
@@ -124,5 +127,5 @@ def _payload(source: Read | Target, member: Member) -> str:
 
     names = [row[1] for row in source.all(f"PRAGMA table_info({member.kind})") if row[1] not in LOCAL]
     row = source.one(f"SELECT {','.join(names)} FROM {member.kind} WHERE id=?", member.id)
-    whole = dict(zip(names, row, strict=True))
+    whole = dict(zip(names, map(plain, row), strict=True))
     return json.dumps(whole, sort_keys=True, separators=(",", ":"), ensure_ascii=False)

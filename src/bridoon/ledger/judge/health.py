@@ -18,7 +18,7 @@ CLEANING = {
     "orphaned_stories": "record a trace for each, or retire it: harness-cli story update --id ID --status retired",
     "unverified_stories": "harness-cli story verify ID",
     "unverified_decisions": "harness-cli decision verify ID",
-    "missing_outcomes": "harness-cli backlog outcome record, or backlog close --id N --outcome TEXT",
+    "missing_outcomes": "harness-cli backlog outcome record (backlog close --outcome for items that are no proposal)",
     "stale_stories": "go on with each, or retire it: harness-cli story update --id ID --status retired",
     "broken_tools": "install each, or harness-cli tool remove --name NAME",
 }

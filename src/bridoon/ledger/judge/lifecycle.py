@@ -6,8 +6,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bridoon.ledger.judge.audit import Audit
 from bridoon.ledger.judge.proposals import AUDIT, Proposal
+from bridoon.ledger.store.cells import number, text, word
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from bridoon.ledger.judge.evidence import Evidence
     from bridoon.ledger.ledger import Read
     from bridoon.ledger.store.target import Target
@@ -103,7 +106,7 @@ def backlog_of(source: Read | Target, found: list[Proposal]) -> Backlog:
         "rejection_reason, outcome_schedule_kind, outcome_due_at, outcome_after_traces, outcome_baseline_trace_count "
         "FROM backlog WHERE proposal_key IS NOT NULL ORDER BY id"
     ):
-        keyed.setdefault(row[2], []).append(Occurrence(*row))
+        keyed.setdefault(word(row[2]), []).append(_occurrence(row))
     unkeyed = source.all(
         "SELECT id, uid, status, title, discovered_while, current_pain, notes, created_at "
         "FROM backlog WHERE proposal_key IS NULL ORDER BY id"
@@ -113,7 +116,7 @@ def backlog_of(source: Read | Target, found: list[Proposal]) -> Backlog:
         "SELECT backlog.proposal_key, link.evidence_uid FROM proposal_evidence_link AS link "
         "JOIN backlog ON backlog.uid = link.backlog_uid WHERE backlog.proposal_key IS NOT NULL"
     ):
-        covered.setdefault(key, set()).add(uid)
+        covered.setdefault(word(key), set()).add(word(uid))
     return Backlog(keyed, _by_title(unkeyed), covered, shared)
 
 
@@ -128,9 +131,16 @@ def _shared(found: list[Proposal]) -> frozenset[str]:
 def _by_title(rows: list[tuple[object, ...]]) -> dict[str, list[Unkeyed]]:
     found: dict[str, list[Unkeyed]] = {}
     for row in rows:
-        each = Unkeyed(*row)  # type: ignore[arg-type]
+        row_id, uid, status, title, *texts, created_at = row
+        each = Unkeyed._make((row_id, text(uid), word(status), word(title), *map(text, texts), word(created_at)))
         found.setdefault(each.title, []).append(each)
     return found
+
+
+def _occurrence(row: Sequence[object]) -> Occurrence:
+    row_id, *words, reason, schedule, due_at, after_traces, baseline = row
+    told = map(text, (reason, schedule, due_at))
+    return Occurrence._make((row_id, *map(word, words), *told, number(after_traces), number(baseline)))
 
 
 def state_of(source: Read | Target, known: Backlog, proposal: Proposal, found: Audit) -> State:

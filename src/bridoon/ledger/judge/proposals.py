@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bridoon.ledger.judge.audit import CATEGORIES, Audit
 from bridoon.ledger.judge.grouping import THRESHOLD, Group, groups, key_of, short, token_of
+from bridoon.ledger.store.cells import word
 
 if TYPE_CHECKING:
     from bridoon.ledger.ledger import Read
@@ -96,7 +97,7 @@ def frictions(source: Read | Target) -> list[tuple[str, Member]]:
         f"SELECT id, harness_friction, created_at, {uid} FROM trace WHERE harness_friction IS NOT NULL ORDER BY id"
     )
     return [
-        (text, Member("trace", number, text, at, own))
+        (text, Member("trace", number, text, word(at), word(own) or None))
         for number, text, at, own in rows
         if isinstance(text, str) and text.strip() and text.strip().lower() != "none"
     ]
@@ -107,7 +108,7 @@ def interventions(source: Read | Target) -> list[tuple[str, Member]]:
     uid = "uid" if source.schema >= 9 else "NULL"
     rows = source.all(f"SELECT id, type, description, created_at, {uid} FROM intervention ORDER BY id")
     return [
-        (f"{kind}: {text}", Member("intervention", number, f"{kind}: {text}", at, own))
+        (f"{word(kind)}: {text}", Member("intervention", number, f"{word(kind)}: {text}", word(at), word(own) or None))
         for number, kind, text, at, own in rows
         if isinstance(text, str) and text.strip()
     ]

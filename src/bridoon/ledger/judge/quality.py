@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridoon.ledger.errors import Missing, missing
+from bridoon.ledger.store.cells import number, text
 from bridoon.ledger.vocabulary import unlisted
 
 if TYPE_CHECKING:
@@ -17,6 +18,8 @@ REQUIRED = {"tiny": 1, "normal": 2, "high_risk": 3}
 """The tier that a lane asks for."""
 SUMMARY_LEAST = 10
 """Characters."""
+NUMBERS = ("id", "intake_id", "duration_seconds", "token_estimate")
+"""Columns that are no texts."""
 UNMEASURED = ("unavailable", "not available", "unknown")
 """With one of these words the notes may say that a number could not be had."""
 
@@ -84,15 +87,16 @@ def find(source: Read | Target, trace_id: int | None) -> Trace:
         raise Missing("there are no traces yet", "harness-cli trace --summary TEXT records one")
     if row is None:
         raise missing("trace", trace_id)
-    return Trace(*row)
+    values = zip(Trace._fields, row, strict=True)
+    return Trace._make(number(value) if name in NUMBERS else text(value) for name, value in values)
 
 
 def judge(trace: Trace) -> Quality:
     """The tier of a trace. A tier counts only when all below it are complete."""
     required = REQUIRED.get(trace.lane or "")
-    for below, missing in enumerate((_for_minimal(trace), _for_standard(trace), _for_detailed(trace))):
-        if missing:
-            return Quality(below, missing, required)
+    for below, lacking in enumerate((_for_minimal(trace), _for_standard(trace), _for_detailed(trace))):
+        if lacking:
+            return Quality(below, lacking, required)
     return Quality(3, (), required)
 
 

@@ -26,3 +26,14 @@ def real(value: float) -> str:
 
         text = format(Decimal(text), "f")
     return text.removesuffix(".0")
+
+
+def plain(value: Any) -> Any:
+    """A cell as JSON can hold it: a blob is `{"blob": base64}`, a number without end `{"real": "inf"}`."""
+    if isinstance(value, bytes):
+        from base64 import b64encode
+
+        return {"blob": b64encode(value).decode("ascii")}
+    if isinstance(value, float) and value - value != 0:
+        return {"real": str(value)}
+    return value

@@ -52,10 +52,10 @@ class Changeset(NamedTuple):
         """All operations, checked. Raises Incompatible for the first that is wrong."""
         return [self.op(index) for index in range(len(self.lines))]
 
-    def digest(self) -> str:
-        """The chained digest of the operations, as `bridoon_run` has it for a run that was written here."""
+    def digest(self, count: int | None = None) -> str:
+        """The chained digest of the operations, or of the first `count`, as `bridoon_run` has it for a run."""
         digest = ""
-        for line in self.lines:
+        for line in self.lines[:count]:
             digest = chain(digest, line)
         return digest
 

@@ -8,16 +8,35 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from bridoon.ledger.errors import Incompatible, LedgerError
+from bridoon.ledger.errors import Conflict, Incompatible, Invalid, LedgerError
 
 WAIT = 30.0
 """Seconds to wait for other processes that hold the database."""
 POLL = 0.01
 """Seconds between two attempts to begin: short, so that a short gap between two long holders is found."""
+UNCHANGED = "nothing was changed"
+RESTORE = "restore a backup, or rebuild it: harness-cli db rebuild --from DIRECTORY"
+MEANINGS: tuple[tuple[tuple[str, ...], type[LedgerError], str, str], ...] = (
+    (("SQLITE_NOTADB",), Incompatible, "{path} is not a database", "name another file with HARNESS_DB_PATH"),
+    (("SQLITE_CORRUPT",), Incompatible, "{path} is damaged: {wrong}", RESTORE),
+    (("SQLITE_BUSY", "SQLITE_LOCKED"), LedgerError, "{path} is locked by another process", UNCHANGED + "; try again"),
+    (("SQLITE_FULL",), LedgerError, "{path} cannot be written: the disk is full", UNCHANGED),
+    (
+        ("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM", "SQLITE_IOERR"),
+        LedgerError,
+        "{path} cannot be opened or written: {wrong}",
+        UNCHANGED,
+    ),
+    (("SQLITE_INTERRUPT",), LedgerError, "it took too long and was stopped", UNCHANGED),
+    (("SQLITE_CONSTRAINT", "SQLITE_MISMATCH"), Conflict, "{path} does not take it: {wrong}", UNCHANGED),
+    (("SQLITE_TOOBIG",), Invalid, "a value is larger than a row can be", UNCHANGED),
+)
+"""What begins the name of an error of SQLite, and what it means."""
 
 
 def uri(path: str, **options: str) -> str:
-    """The URI of a database file."""
+    """The URI of a database file. A second slash in front would begin the name of a host."""
+    path = "/" + path.lstrip("/") if path.startswith("//") else path
     quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
     return f"file:{quoted}?" + "&".join(f"{name}={value}" for name, value in options.items())
 
@@ -29,12 +48,18 @@ def connect(path: str, *, mode: str = "rw", wait: float = WAIT) -> sqlite3.Conne
     """
     options = {"immutable": "1", "mode": "ro"} if mode == "immutable" else {"mode": mode}
     db = sqlite3.connect(uri(path, **options), uri=True, isolation_level=None, timeout=wait)
+    db.text_factory = lossy
     try:
         db.execute("PRAGMA foreign_keys=ON")
     except sqlite3.Error:
         db.close()
         raise
     return db
+
+
+def lossy(text: bytes) -> str:
+    """Text as well as it can be read: another program may have stored bytes that are no UTF-8."""
+    return text.decode("utf-8", "replace")
 
 
 @contextmanager
@@ -51,20 +76,11 @@ def explained(path: str) -> Iterator[None]:
 def explain(wrong: sqlite3.Error, path: str) -> LedgerError:
     """What an error of SQLite means, and the way out."""
     name = str(getattr(wrong, "sqlite_errorname", ""))
-    if name.startswith("SQLITE_NOTADB"):
-        return Incompatible(f"{path} is not a database", "name another file with HARNESS_DB_PATH")
-    if name.startswith("SQLITE_CORRUPT"):
-        return Incompatible(
-            f"{path} is damaged: {wrong}", "restore a backup, or rebuild it: harness-cli db rebuild --from DIRECTORY"
-        )
-    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-        return LedgerError(f"{path} is locked by another process", "nothing was changed; try again")
-    if name.startswith("SQLITE_FULL"):
-        return LedgerError(f"{path} cannot be written: the disk is full", "nothing was changed")
-    if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM", "SQLITE_IOERR")):
-        return LedgerError(f"{path} cannot be opened or written: {wrong}", "nothing was changed")
-    if name.startswith("SQLITE_INTERRUPT"):
-        return LedgerError("it took too long and was stopped", "nothing was changed")
+    for beginnings, kind, message, hint in MEANINGS:
+        if name.startswith(beginnings):
+            return kind(message.format(path=path, wrong=wrong), hint)
+    if name == "SQLITE_ERROR":  # our statements fit the tables that we make
+        return Incompatible(f"{path} has not the tables of its schema version: {wrong}", RESTORE)
     return LedgerError(f"sqlite error: {wrong}")
 
 

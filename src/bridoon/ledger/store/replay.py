@@ -25,11 +25,12 @@ Step = tuple[Changeset, int, Op]
 """One operation to carry out: where it stands, and which one there."""
 
 
-def apply(ledger: Ledger, changeset: Changeset, ops: list[Op], path: str) -> bool:
-    """Carry out the operations of a changeset in one transaction; False when that had happened already.
+def apply(ledger: Ledger, changeset: Changeset, ops: list[Op], path: str, *, grown: bool = False) -> int | None:
+    """Carry out the operations of a changeset in one transaction; how many, None when that had happened already.
 
-    `path` is noted beside it. Raises Conflict when its run id was applied with other content, or the rows do not
-    allow an operation; Missing, Invalid, Incompatible, LedgerError. Nothing is changed then.
+    `path` is noted beside it. With `grown`, a changeset of which the first part was applied before may go on. Raises
+    Conflict when its run id was applied with other content, or the rows do not allow an operation; Missing, Invalid,
+    Incompatible, LedgerError. Nothing is changed then.
     """
     name = ledger.place.database
     db = database.open_to_write(name, ledger.wait)
@@ -39,46 +40,60 @@ def apply(ledger: Ledger, changeset: Changeset, ops: list[Op], path: str) -> boo
             with database.transaction(db, ledger.wait):
                 version = schema.version_of(db)
                 schema.check(version, name)
-                if is_applied(db, changeset):
-                    return False
+                before = applied(db, changeset, grown=grown)
+                if before is not None and before >= len(ops):
+                    return None
+                if before:
+                    _check_names(changeset, ops)
                 schema.make_own(db)
                 target = Target(db, version, timestamp(), replaying=True)
-                last = carry_out(target, ((changeset, index, op) for index, op in enumerate(ops)))
+                rest = range(before or 0, len(ops))
+                last = carry_out(target, ((changeset, index, ops[index]) for index in rest))
                 record(db, changeset, path, last.get(changeset.run_id, 0), ledger.place.changesets)
-        return True
+        return len(rest)
     finally:
         db.close()
 
 
-def is_applied(db: sqlite3.Connection, changeset: Changeset) -> bool:
-    """Whether the content of a changeset is in the rows already.
+def applied(db: sqlite3.Connection, changeset: Changeset, *, grown: bool = False) -> int | None:
+    """How many operations of a changeset are in the rows already; None when it was never applied.
 
-    It is when it was applied with the same bytes, or when these are the operations that its run did here.
-    Raises Conflict when the run id stands for something else here.
+    They are there when the same bytes were applied, or when these are the operations that its run did here. Raises
+    Conflict when the run id stands for something else here; when the file begins with what was applied and goes on,
+    only without `grown`.
     """
-    hashed = _has_hash(db)
-    column = "content_sha256" if hashed else "NULL"
+    column = "content_sha256" if _has_hash(db) else "NULL"
     row = db.execute(f"SELECT {column} FROM changeset_applied WHERE id=?", (changeset.run_id,)).fetchone()
     if row is None:
-        return False
-    if row[0] is not None:
-        same = row[0] == changeset.sha256
-        how = "was applied with other content"
-    else:
-        own = schema.has_own(db)
-        known = own and db.execute("SELECT ops, digest FROM bridoon_run WHERE run_id=?", (changeset.run_id,)).fetchone()
-        if not known:  # noted by a program that keeps no hash
-            return True
-        same = known == (len(changeset.lines), changeset.digest())
-        how = f"stands for {known[0]} operation(s) that were recorded here, and the file holds others"
-    if not same:
-        raise Conflict(
-            f"changeset {changeset.run_id} {how}",
-            "every run needs an id of its own; to see what all changesets give together: harness-cli db rebuild",
-            changeset_id=changeset.run_id,
-            content_sha256=changeset.sha256,
+        return None
+    if row[0] == changeset.sha256:
+        return len(changeset.lines)
+    own = schema.has_own(db)
+    known = own and db.execute("SELECT ops, digest FROM bridoon_run WHERE run_id=?", (changeset.run_id,)).fetchone()
+    if not known and row[0] is None:  # noted by a program that keeps no hash
+        return len(changeset.lines)
+    count, digest = known or (0, "")
+    begins = bool(count) and count <= len(changeset.lines) and changeset.digest(count) == digest
+    if begins and ((count == len(changeset.lines) and row[0] is None) or (count < len(changeset.lines) and grown)):
+        return int(count)
+    how = "was applied with other content" if row[0] else f"stands for {count} operation(s) that were recorded here"
+    hint = "every run needs an id of its own; whoever edited a changeset moves the database away and rebuilds it"
+    if begins and count < len(changeset.lines):
+        how = f"has grown: {count} of its {len(changeset.lines)} operations were applied"
+        hint = "harness-cli db changeset apply --grown carries out the rest"
+    raise Conflict(
+        f"changeset {changeset.run_id} {how}", hint, changeset_id=changeset.run_id, content_sha256=changeset.sha256
+    )
+
+
+def _check_names(changeset: Changeset, ops: list[Op]) -> None:
+    """Raise Incompatible when operations name rows by numbers of which only the whole changeset tells the meaning."""
+    if any(op.version == 1 and isinstance(op.id, int) for op in ops):
+        raise Incompatible(
+            f"changeset {changeset.run_id} names rows by the numbers of its own database, so its rest means nothing "
+            "here",
+            "move the database away and make it anew: harness-cli db rebuild --from DIRECTORY",
         )
-    return True
 
 
 def carry_out(target: Target, steps: Iterable[Step]) -> dict[str, int]:
@@ -113,11 +128,11 @@ def record(db: sqlite3.Connection, changeset: Changeset, path: str, last: int, d
     """
     if _has_hash(db):
         db.execute(
-            "INSERT INTO changeset_applied (id, path, content_sha256) VALUES (?, ?, ?)",
+            "INSERT OR REPLACE INTO changeset_applied (id, path, content_sha256) VALUES (?, ?, ?)",
             (changeset.run_id, path, changeset.sha256),
         )
     else:
-        db.execute("INSERT INTO changeset_applied (id, path) VALUES (?, ?)", (changeset.run_id, path))
+        db.execute("INSERT OR REPLACE INTO changeset_applied (id, path) VALUES (?, ?)", (changeset.run_id, path))
     last = min(last, time.time_ns() + DAY)
     size = changeset.size if _is_own(changeset, directory) else -1
     db.execute(

@@ -32,6 +32,7 @@ CREATE TABLE IF NOT EXISTS bridoon_outbox (
     ordinal INTEGER NOT NULL,
     line TEXT NOT NULL
 );
+CREATE TABLE IF NOT EXISTS bridoon_foreign_tool (name TEXT PRIMARY KEY);
 CREATE INDEX IF NOT EXISTS bridoon_trace_story ON trace(story_id);
 CREATE INDEX IF NOT EXISTS bridoon_trace_intake ON trace(intake_id);
 CREATE INDEX IF NOT EXISTS bridoon_intervention_trace ON intervention(trace_id);
@@ -39,7 +40,8 @@ INSERT OR IGNORE INTO bridoon_version (version) VALUES (1);
 """
 """`bridoon_run`: what we know of a changeset (how many operations, a digest of their lines one after the other,
 how large its file was when we last wrote it).
-`bridoon_outbox`: lines that are committed and not yet appended to the file of their run."""
+`bridoon_outbox`: lines that are committed and not yet appended to the file of their run.
+`bridoon_foreign_tool`: tools that a changeset registered, not somebody here."""
 
 
 def version_of(db: sqlite3.Connection) -> int:

@@ -94,7 +94,6 @@ def run(ledger: Ledger, wanted: Wanted, take: Callable[[tuple[Any, ...]], int]) 
 def _guarded(
     db: sqlite3.Connection, wanted: Wanted, take: Callable[[tuple[Any, ...]], int], watch: _Watch[Result]
 ) -> Result:
-    db.text_factory = lossy
     db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LARGEST)
     db.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
     db.set_authorizer(_allows(wanted.write))
@@ -168,11 +167,6 @@ def _explained(wrong: Exception, wanted: Wanted) -> LedgerError:
     if name == "SQLITE_ERROR":
         return Invalid(f"SQLite refuses the statement: {text}")
     return database.explain(wrong, "the database") if isinstance(wrong, sqlite3.Error) else LedgerError(text)
-
-
-def lossy(text: bytes) -> str:
-    """Text as well as it can be read."""
-    return text.decode("utf-8", "replace")
 
 
 def _refused(write: bool) -> Invalid:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from bridoon.ledger.show.cell import plain
+from bridoon.ledger.store.cells import word
+
 if TYPE_CHECKING:
     from bridoon.ledger.ledger import Read
 
@@ -33,10 +36,10 @@ def graph_revision(read: Read) -> Graph:
     hierarchy: Rows = []
     if read.schema >= 7:
         rows = read.db.execute("SELECT story_id, blocks_story_id FROM story_dependency ORDER BY 1, 2")
-        dependencies = [{"blocker": blocker, "blocked": blocked} for blocker, blocked in rows]
+        dependencies = [{"blocker": plain(blocker), "blocked": plain(blocked)} for blocker, blocked in rows]
     if read.schema >= 8:
         rows = read.db.execute("SELECT parent_story_id, child_story_id FROM story_hierarchy ORDER BY 1, 2")
-        hierarchy = [{"parent": parent, "child": child} for parent, child in rows]
+        hierarchy = [{"parent": plain(parent), "child": plain(child)} for parent, child in rows]
     whole = {"dependencies": dependencies, "hierarchy": hierarchy, "stories": stories}
     text = json.dumps(whole, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return Graph(stories, dependencies, hierarchy, hashlib.sha256(text.encode()).hexdigest())
@@ -55,13 +58,13 @@ def stories_of(read: Read) -> Rows:
     rows = read.db.execute("SELECT id, title, risk_lane, contract_doc, status, verify_command FROM story ORDER BY id")
     return [
         {
-            "id": story,
-            "title": title,
-            "risk_lane": lane,
-            "contract_doc": contract,
-            "status": status,
-            "verify_command": command,
-            "runnable": status == "planned" and bool((command or "").strip()) and story not in waiting,
+            "id": plain(story),
+            "title": plain(title),
+            "risk_lane": plain(lane),
+            "contract_doc": plain(contract),
+            "status": plain(status),
+            "verify_command": plain(command),
+            "runnable": status == "planned" and bool(word(command).strip()) and story not in waiting,
         }
         for story, title, lane, contract, status, command in rows
     ]

@@ -15,16 +15,16 @@ def apply(ledger: Ledger, given: Given) -> Answer:
     path = given.text("path")
     ledger.repair()  # it may be a file of ours
     found = changeset.read(os.path.join(ledger.place.cwd, path), path)
-    done = replay.apply(ledger, found, found.ops(), path)
+    done = replay.apply(ledger, found, found.ops(), path, grown=given.has("--grown"))
     data = {
         "id": found.run_id,
         "content_sha256": found.sha256,
         "operation_count": len(found.lines),
-        "result": "applied" if done else "already-applied",
+        "result": "already-applied" if done is None else "applied",
     }
-    if not done:
+    if done is None:
         return Answer(f"Changeset {found.run_id} already applied; skipped.", data)
-    return Answer(f"Changeset {found.run_id} applied ({len(found.lines)} operation(s)).", data)
+    return Answer(f"Changeset {found.run_id} applied ({done} operation(s)).", data)
 
 
 def status(ledger: Ledger, given: Given) -> Answer:
@@ -36,15 +36,16 @@ def status(ledger: Ledger, given: Given) -> Answer:
     found = changeset.read(os.path.join(ledger.place.cwd, path), path)
     found.ops()
     with ledger.reading() as read:
-        applied = replay.is_applied(read.db, found)
+        done = replay.applied(read.db, found, grown=True)
+    whole = done is not None and done >= len(found.lines)
     data = {
         "id": found.run_id,
         "content_sha256": found.sha256,
-        "applied": applied,
+        "applied": whole,
         "operation_count": len(found.lines),
     }
-    text = f"Changeset {found.run_id} ({len(found.lines)} operation(s)): {'applied' if applied else 'not applied'}."
-    return Answer(text, data)
+    how = "applied" if whole else f"{done} of them applied" if done else "not applied"
+    return Answer(f"Changeset {found.run_id} ({len(found.lines)} operation(s)): {how}.", data)
 
 
 def rebuild(ledger: Ledger, given: Given) -> Answer:

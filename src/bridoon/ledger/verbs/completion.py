@@ -9,6 +9,7 @@ from bridoon.ledger.cmdline.command import Answer, Given
 from bridoon.ledger.errors import Conflict, VerificationFailed, missing
 from bridoon.ledger.ledger import Ledger
 from bridoon.ledger.show.text import clean
+from bridoon.ledger.store.cells import word
 from bridoon.ledger.store.op import Op
 from bridoon.ledger.store.rows.backlog import closer_of
 from bridoon.ledger.store.rows.link import RESOLVES
@@ -106,7 +107,7 @@ def _state(read: Read | Write, name: str) -> State:
         "WHERE link.story_id=? ORDER BY backlog.id",
         name,
     )
-    return State(str(row[0]), row[1] or "", tuple(Item(*item) for item in items), name)
+    return State(word(row[0]), word(row[1]), tuple(Item(*item) for item in items), name)
 
 
 def _check(read: Read | Write, name: str, state: State) -> None:

@@ -43,7 +43,7 @@ def is_runnable(write: Write, story: str) -> bool:
 
 def blockers(write: Write, story: str) -> list[str]:
     """The stories that a story still waits for."""
-    if write.schema < NEEDED:
+    if write.schema < 7:
         return []
     rows = write.all(
         "SELECT story.id FROM story_dependency JOIN story ON story.id = story_dependency.story_id "

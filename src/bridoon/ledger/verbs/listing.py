@@ -2,13 +2,13 @@
 
 # Without `from __future__ import annotations`, see cmdline/command.py.
 
-import sqlite3
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from bridoon.ledger.cmdline.command import Given
 from bridoon.ledger.errors import Invalid
 from bridoon.ledger.ledger import Read
+from bridoon.ledger.show.cell import plain
 
 BLANKS = (
     "\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
@@ -81,32 +81,8 @@ def find(
     page = page or Page(None, 0)
     columns = ", ".join(f"{expression} AS {name}" for name, expression in fields.items())
     sql = f"SELECT {columns} FROM {source} ORDER BY {order} LIMIT ? OFFSET ?"
-    rows = fetch(read.db, sql, [*values, -1 if page.limit is None else page.limit, page.offset])
+    rows = read.all(sql, *values, -1 if page.limit is None else page.limit, page.offset)
     total = page.offset + len(rows)
     if (page.limit is not None and len(rows) >= page.limit) or not rows:
         total = read.one(f"SELECT count(*) FROM {source}", *values)[0]
     return Found(tuple(fields), rows, total, page)
-
-
-def fetch(db: sqlite3.Connection, sql: str, values: Sequence[Any] = ()) -> list[Any]:
-    """All rows. Text that another program stored with bytes that are no UTF-8 is read with replacements."""
-    try:
-        return db.execute(sql, values).fetchall()
-    except sqlite3.OperationalError as wrong:
-        if "decode" not in str(wrong):
-            raise
-        from bridoon.ledger.store.statement import lossy
-
-        db.text_factory = lossy
-        return db.execute(sql, values).fetchall()
-
-
-def plain(value: Any) -> Any:
-    """A cell as JSON can hold it: a blob is `{"blob": base64}`, a number without end `{"real": "inf"}`."""
-    if isinstance(value, bytes):
-        from base64 import b64encode
-
-        return {"blob": b64encode(value).decode("ascii")}
-    if isinstance(value, float) and value - value != 0:
-        return {"real": str(value)}
-    return value

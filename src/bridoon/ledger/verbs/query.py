@@ -50,7 +50,7 @@ def runnable_sql(read: Read) -> tuple[str, list[Any]]:
     It can when the story is planned, says how it is verified, and everything that blocks it directly is implemented.
     """
     sql = "(status = 'planned' AND trim(coalesce(verify_command, ''), ?) <> ''"
-    if read.schema >= 14:
+    if read.schema >= 7:
         sql += (
             " AND id NOT IN (SELECT edge.blocks_story_id FROM story_dependency AS edge"
             " JOIN story AS blocker ON blocker.id = edge.story_id WHERE blocker.status <> 'implemented')"
@@ -96,8 +96,7 @@ def _backlog_item(read: Read, number: int) -> Answer:
     more = ["created_at", "discovered_while", "current_pain", "suggested_improvement", "predicted_impact"]
     more += ["actual_outcome", "implemented_at", "notes"]
     fields = {name: "NULL" if name in IDENTITY and read.schema < 14 else name for name in names + more}
-    if read.schema >= 14:
-        fields["revision"] = "revision"
+    fields["revision"] = "revision" if read.schema >= 14 else "NULL"
     found = find(read, fields, "backlog WHERE id = ?", "id", [number])
     if not found.rows:
         raise missing("backlog item", number)

@@ -9,8 +9,9 @@ from bridoon.ledger import vocabulary
 from bridoon.ledger.cmdline.command import Answer, Given, Table
 from bridoon.ledger.errors import Invalid, TooMuch
 from bridoon.ledger.ledger import Ledger
+from bridoon.ledger.show.cell import plain
 from bridoon.ledger.store.statement import LARGEST, Wanted, run
-from bridoon.ledger.verbs.listing import page, plain
+from bridoon.ledger.verbs.listing import page
 
 SECONDS = 30
 LONGEST = 24 * 60 * 60

@@ -9,7 +9,9 @@ from bridoon.ledger import vocabulary
 from bridoon.ledger.cmdline.command import Answer, Given
 from bridoon.ledger.errors import Conflict, Invalid, missing
 from bridoon.ledger.ledger import Ledger
+from bridoon.ledger.show.cell import plain
 from bridoon.ledger.show.text import clean
+from bridoon.ledger.store.cells import word
 from bridoon.ledger.store.op import Op
 from bridoon.ledger.store.write import Write
 from bridoon.ledger.verbs.graph import blockers, is_runnable
@@ -91,11 +93,12 @@ def verify_all(ledger: Ledger, given: Given) -> Answer:
         stories = read.all("SELECT id, verify_command FROM story ORDER BY id")
     counts = {"pass": 0, "fail": 0, "skipped": 0}
     parts, data, room = [], [], ALL_OUTPUT
-    for name, command in stories:
+    for own, command in stories:
+        name = word(own)
         if commands.is_blank(command):
             counts["skipped"] += 1
             parts.append(f"Story {clean(name)}: skipped (no verify_command)\n")
-            data.append({"id": name, "verify_command": command, "result": "skipped"})
+            data.append({"id": name, "verify_command": plain(command), "result": "skipped"})
             continue
         try:
             verdict = commands.run(ledger, command, timeout, min(room, EACH_OUTPUT))
@@ -160,7 +163,7 @@ def _status(write: Write, name: str) -> str:
 def _unproven(write: Write, name: str) -> str:
     """What to tell when a story counts as implemented and its verify command has not passed."""
     command, result = write.one("SELECT verify_command, last_verified_result FROM story WHERE id=?", name)
-    if not (command or "").strip() or result == "pass":
+    if not word(command).strip() or result == "pass":
         return ""
     from shlex import quote
 

@@ -6,6 +6,7 @@ from bridoon.ledger import vocabulary
 from bridoon.ledger.cmdline.command import Answer, Given
 from bridoon.ledger.judge import quality
 from bridoon.ledger.ledger import Ledger
+from bridoon.ledger.store.cells import word
 from bridoon.ledger.store.op import Op
 from bridoon.ledger.store.write import Write
 
@@ -62,7 +63,7 @@ def record(write: Write, payload: dict[str, object]) -> int:
 def _unproven(write: Write, story: str | None) -> str:
     """The verify command of a story that has not passed; empty when there is none."""
     row = write.one("SELECT verify_command, last_verified_result FROM story WHERE id=?", story)
-    return str(row[0]).strip() if row and row[0] and row[1] != "pass" else ""
+    return word(row[0]).strip() if row and row[1] != "pass" else ""
 
 
 def _warning(story: str, command: str) -> str:

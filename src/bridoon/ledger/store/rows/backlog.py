@@ -27,14 +27,11 @@ def backlog_close(target: Target, op: Op) -> None:
     status = vocabulary.one_of(op.payload["status"], vocabulary.BACKLOG_STATUSES, "a backlog item cannot be")
     key, value = _name(target, op)
     extra = ", proposal_key, accepted_at" if "proposal_key" in target.columns("backlog") else ", NULL, NULL"
-    row = target.one(f"SELECT id{extra} FROM backlog WHERE {key}=?", value)
+    row = target.one(f"SELECT id{extra}, status FROM backlog WHERE {key}=?", value)
     if row is None:
         raise missing("backlog item", op.id if op.id is not None else value)
     if row[1] and row[2] and status in CLOSED:
-        raise Conflict(
-            f"backlog #{row[0]} is a proposal that was accepted: it is closed by the story that resolves it",
-            "link the story (story backlog link --relationship resolves), then harness-cli story complete ID",
-        )
+        raise _closed_by_story(int(row[0]), str(row[3]))
     now = op.get("closed_at") or target.now
     changes: dict[str, Any] = {"status": status, "closed_at": now if status in CLOSED else None}
     if status == "implemented":
@@ -48,6 +45,19 @@ def backlog_close(target: Target, op: Op) -> None:
             f"backlog #{row[0]} cannot be opened again: its proposal is open as another item",
             "harness-cli query backlog --open lists what is open",
         ) from None
+
+
+def _closed_by_story(item: int, status: str) -> Conflict:
+    """The error for an accepted proposal that is to be closed by hand."""
+    if status == "implemented":
+        return Conflict(
+            f"backlog #{item} is a proposal that was accepted and is implemented already",
+            f"what came of it: harness-cli backlog outcome record --id {item}",
+        )
+    return Conflict(
+        f"backlog #{item} is a proposal that was accepted: it is closed by the story that resolves it",
+        "link the story (story backlog link --relationship resolves), then harness-cli story complete ID",
+    )
 
 
 def backlog_complete(target: Target, op: Op) -> None:
