@@ -188,3 +188,11 @@ def test_somebody_who_may_only_read_gets_answers_without_a_warning(ledger: Place
     ran = ledger.run("query stats")
     ledger.root.chmod(0o755)
     assert (ran.code, ran.err) == (0, "")
+
+
+def test_a_change_that_is_in_no_changeset_is_told_where_changesets_are_kept(ledger: Place) -> None:
+    ledger.ok("story add --id A --title a --lane tiny")
+    assert ledger.run("story update --id A --unit 1").err == ""
+    assert ledger.run("story update --id A --unit 1", env={"HARNESS_RUN_ID": "x"}).err == ""
+    assert "HARNESS_RUN_ID is not set" in ledger.run("story update --id A --unit 0").err
+    assert ledger.run("query stats").err == ""

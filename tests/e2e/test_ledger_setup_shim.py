@@ -105,3 +105,17 @@ def test_a_link_in_its_place_is_not_followed(bare: Place) -> None:
     (bare.root / "scripts" / "bin" / "harness-cli").symlink_to(bare.home / "victim")
     assert bare.run("init --shim").code == 1
     assert not (bare.home / "victim").exists()
+
+
+def test_a_launcher_is_not_written_through_a_link_out_of_the_repository(bare: Place) -> None:
+    outside = bare.home / "bin"
+    outside.mkdir()
+    (bare.root / "scripts").mkdir()
+    (bare.root / "scripts" / "bin").symlink_to(outside)
+
+    ran = bare.run("init --shim")
+
+    assert ran.code == 1
+    assert "leads out of the repository" in ran.err
+    assert list(outside.iterdir()) == []
+    assert not bare.database.exists()

@@ -67,6 +67,11 @@ query sql 'SELECT * FROM story'
 query stories
 query work-graph
 query contract
+query traces --id 1
+query intakes --id 1
+query stories --id US-1
+query decisions --id 0002
+query interventions --id 1
 tool remove --name gone
 db changeset apply elsewhere.jsonl
 db changeset status elsewhere.jsonl

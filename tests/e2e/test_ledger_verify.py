@@ -287,7 +287,7 @@ def test_a_verdict_that_cannot_be_recorded_does_not_take_the_output_with_it(ledg
     assert (ran.code, ran.err) == (1, "")
     assert ran.lines[1:] == [
         "precious",
-        "Nothing was recorded: sqlite error: broken.",
+        f"Nothing was recorded: {ledger.database} does not take it: broken.",
         "Story US-1 verification: fail",
     ]
     assert ledger.run("story verify-all").lines[:2] == ["Story US-1: fail", "precious"]

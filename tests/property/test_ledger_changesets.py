@@ -29,7 +29,7 @@ TEXTS = st.sampled_from(
 STATUSES = st.sampled_from(["planned", "in_progress", "changed", "retired", "implemented"])
 COMMANDS = st.sampled_from(["true", "false", ""])
 
-HERE_ALONE = {"schema_version", "sqlite_sequence", "bridoon_version", "bridoon_outbox"}
+HERE_ALONE = {"schema_version", "sqlite_sequence", "bridoon_version", "bridoon_outbox", "bridoon_foreign_tool"}
 """Tables that say when a database was made, and what still has to be written."""
 COLUMNS = {"changeset_applied": "id", "bridoon_run": "run_id, ops, digest, last_at"}
 """When and from where a changeset came, and how large its file is here, differs between copies."""

@@ -216,6 +216,32 @@ def came_with_checkout(harness_dir: str, env: Mapping[str, str]) -> bool:
     return False
 
 
+def may_hold(path: str) -> bool:
+    """Whether a repository on the way up may hold a file of this name. No is certain, and found without git."""
+    name = os.path.basename(path).lower().encode("utf-8", "surrogateescape") + b"\0"
+    for spelling in _spellings(path):
+        for place in upward(spelling):
+            marker = os.path.join(place, ".git")
+            if os.path.lexists(marker) and _index_names(marker, name):
+                return True
+    return False
+
+
+def _index_names(marker: str, name: bytes) -> bool:
+    """Whether an index has the name; yes when it is one that only git can read."""
+    try:
+        if os.path.isdir(marker) and not any(each.startswith("sharedindex.") for each in os.listdir(marker)):
+            with open(os.path.join(marker, "index"), "rb") as file:
+                index = file.read()
+            # From version 4 on, paths are cut to what differs from the one before.
+            return index[:4] != b"DIRC" or index[4:8] > b"\0\0\0\3" or name in index.lower()
+    except FileNotFoundError:
+        return False
+    except OSError:
+        pass
+    return True
+
+
 def leads_out(path: str, env: Mapping[str, str]) -> bool:
     """Whether a file of a checkout lies behind a link that came with it and leads out of it.
 

@@ -19,34 +19,13 @@ def main(argv: list[str] | None = None) -> int:
     """
     if argv is not None:
         return run(argv)
-    _fill_closed()
+    from bridoon.proc.streams import fill_closed, leave
+
+    fill_closed()
     code = run(sys.argv[1:])
     if "bridoon.providers.local" in sys.modules:
         sys.modules["bridoon.providers.local"].abandon()
-    if "atexit" in sys.modules:
-        sys.modules["atexit"]._run_exitfuncs()
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            if stream is not None:
-                stream.flush()
-        except (OSError, ValueError):
-            pass
-    os._exit(code)
-
-
-def _fill_closed() -> None:
-    """Put /dev/null in the place of standard streams that are closed.
-
-    The next file that is opened would take their number, and notes meant for people would land in a session's file.
-    """
-    for number, name in ((0, "stdin"), (1, "stdout"), (2, "stderr")):
-        try:
-            os.fstat(number)
-        except OSError:
-            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
-        if getattr(sys, name) is None:
-            stream = os.fdopen(number, "w" if number else "r", encoding="utf-8", closefd=False)
-            setattr(sys, name, stream)
+    return leave(code)
 
 
 def run(words: list[str]) -> int:

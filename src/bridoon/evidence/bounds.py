@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
-import stat
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
-from bridoon.ledger.errors import Incompatible
+from bridoon.ledger.errors import Incompatible, LedgerError
 
 LONGEST = 4 << 20
 """Bytes of one value."""
@@ -15,36 +15,29 @@ LONGEST = 4 << 20
 STEPS = 10_000
 """Instructions of SQLite between two looks at the clock; less than a millisecond."""
 
-NAMES_ANOTHER = bytes.fromhex("d9d505f920a163d7")
-"""How a journal ends that belongs to a change of several databases at once."""
+OTHERS = r"""
+SELECT type, name FROM sqlite_master
+WHERE type='trigger' AND tbl_name LIKE 'bridoon\_%' ESCAPE '\' OR type='view' AND (
+    lower(name) IN ('tool', 'trace', 'story', 'intake', 'changeset_applied') OR name LIKE 'bridoon\_%' ESCAPE '\')
+LIMIT 1
+"""
+"""What works on in the place of tables, or of changes, when nobody looks at the clock."""
 
 
-def check_journal(path: str) -> None:
-    """Raise Incompatible when to open the database would remove some other file.
-
-    SQLite rolls back what a journal beside the database holds, and then removes the file that the end of that journal
-    names: the journal of a change of several databases, or whatever a stranger has written there. A ledger changes
-    alone, so it never has such a journal.
-    """
-    journal = os.path.realpath(path) + "-journal"
-    try:
-        descriptor = os.open(journal, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW)
-    except OSError:
-        return
-    try:
-        status = os.fstat(descriptor)
-        end = os.pread(descriptor, 8, max(0, status.st_size - 8)) if stat.S_ISREG(status.st_mode) else b""
-    except OSError:
-        return
-    finally:
-        os.close(descriptor)
-    if end == NAMES_ANOTHER:
-        raise Incompatible(f"{journal} names another file, which SQLite would remove", "remove that journal")
-
-
-def bound(db: sqlite3.Connection, seconds: float) -> None:
-    """Let nothing on this connection go on for longer than that, or make huge values: a view or a trigger can do
-    both, whatever the statement is."""
+@contextmanager
+def bounded(db: sqlite3.Connection, path: str, seconds: float) -> Iterator[None]:
+    """Let nothing that is done in the block go on for longer than that, or make huge values: a trigger can do both,
+    whatever the statement is. Raises LedgerError, Incompatible."""
     give_up = time.monotonic() + seconds
     db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)
     db.set_progress_handler(lambda: time.monotonic() > give_up, STEPS)
+    try:
+        if other := db.execute(OTHERS).fetchone():
+            raise Incompatible(f"{path} has a {other[0]} {other[1][:60]!r} where a ledger has none")
+        yield
+    except sqlite3.OperationalError as wrong:
+        if wrong.sqlite_errorname != "SQLITE_INTERRUPT":
+            raise
+        raise LedgerError(f"{path} takes too long: more than {seconds:g} s", "nothing was changed") from wrong
+    finally:
+        db.set_progress_handler(None, 0)

@@ -67,7 +67,7 @@ def changed(repository: Repository, since: float, until: float, before: list[str
         if since - TICK <= time <= until + TICK:
             found.append(name)
     found = sorted([*found, *absent])
-    more = f"{len(found)} files changed; the first {MOST_CHANGED} are told" if len(found) > MOST_CHANGED else ""
+    more = f"{len(found)} files of the repository changed; not all are named" if len(found) > MOST_CHANGED else ""
     return [os.path.join(repository.path, name) for name in found[:MOST_CHANGED]], more
 
 

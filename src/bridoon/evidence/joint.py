@@ -51,8 +51,7 @@ def lend(run: Run) -> None:
     state = state_of(run)
     if state is not None:
         run.catalog.lend("ledger", state.offer.tools())
-        if why := state.distrust():
-            state.run.notice(why)
+        state.warn()
 
 
 @_harmless
@@ -98,7 +97,7 @@ def _keep(state: State, kept: Any) -> None:
     from bridoon.evidence.keep import keep
 
     try:
-        for warning in keep(state.place, kept):
+        for warning in keep(state.place, kept, state.run.env):
             state.run.notice(f"ledger: {warning}")
         return
     except BridoonError as wrong:
@@ -124,13 +123,18 @@ def new_record(state: State, first: int, run_id: str) -> dict[str, Any]:
         "summary": trace.summary(run.session.messages(), first),
         "began": run.began,
         "agent": agent(run),
-        "intake": plain.line(env.get("HARNESS_INTAKE", ""), 200),
-        "story": plain.line(env.get("HARNESS_STORY", ""), 200),
+        "intake": _named(env.get("HARNESS_INTAKE", "")),
+        "story": _named(env.get("HARNESS_STORY", "")),
         "run_id": state.place.run_id,
         "providers": state.offer.providers(),
         "postures": state.postures(),
         "owner": record.owner(),
     }
+
+
+def _named(text: str) -> str:
+    """What names an intake or a story; one of which nothing can be shown is a name all the same."""
+    return plain.line(text, 200) or ("?" if text.strip() else "")
 
 
 def agent(run: Run) -> str:

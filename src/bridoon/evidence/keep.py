@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from bridoon.errors import BridoonError
 from bridoon.evidence import bounds, plain
 from bridoon.ledger import vocabulary
-from bridoon.ledger.errors import Invalid
+from bridoon.ledger.errors import Invalid, LedgerError
 from bridoon.ledger.ledger import Ledger
 from bridoon.ledger.place import Place
 from bridoon.ledger.store.op import Op
@@ -32,16 +34,23 @@ class Kept(NamedTuple):
     """HARNESS_RUN_ID."""
 
 
-def keep(place: Place, kept: Kept) -> list[str]:
+def keep(place: Place, kept: Kept, env: Mapping[str, str]) -> list[str]:
     """Add the trace; what went wrong besides. Raises LedgerError when the ledger cannot take it."""
-    bounds.check_journal(place.database)
+    try:
+        return _keep(place, kept, env)
+    except BridoonError:
+        raise
+    except Exception as wrong:  # what a stranger wrote into the rows can lead to anything
+        raise LedgerError(f"{place.database} cannot take it: {type(wrong).__name__}: {wrong}") from wrong
+
+
+def _keep(place: Place, kept: Kept, env: Mapping[str, str]) -> list[str]:
     place = place._replace(run_id=kept.run_id)
     warnings: list[str] = []
     while True:
-        ledger = Ledger(place, {}, wait=WAIT)
+        ledger = Ledger(place, env, wait=WAIT)
         try:
-            with ledger.writing() as write:
-                bounds.bound(write.db, WAIT)
+            with ledger.writing() as write, bounds.bounded(write.db, place.database, WAIT):
                 _add(write, kept)
             return warnings + ledger.warnings
         except Invalid as wrong:

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from bridoon.evidence.keep import Kept
     from bridoon.evidence.record import Taken
     from bridoon.evidence.state import State
-    from bridoon.ledger.place import Place
     from bridoon.model.message import Message
 
 
@@ -25,7 +24,7 @@ def write_all(state: State) -> None:
     """Write what waits for this ledger. What cannot be written goes on waiting."""
     own = state.record or {}
     for taken in record.waiting(state.folder):
-        if taken.content.get("database") != state.place.database:
+        if not _is_of(taken.content, state.place.database):
             taken.give_back()  # the numbers of two databases may be the same
             continue
         try:
@@ -34,19 +33,25 @@ def write_all(state: State) -> None:
             state.run.log.write(f"[harness] ledger: {taken.path} cannot be used: {type(wrong).__name__}: {wrong}")
             taken.done()
             continue
-        if not _write(state.place, kept, taken, state.folder):
+        if not _write(state, kept, taken):
             return
 
 
-def _write(place: Place, kept: Kept, taken: Taken, folder: str) -> bool:
+def _is_of(content: dict[str, Any], database: str) -> bool:
+    """Whether something belongs to a database, whatever links its path went through."""
+    named = content.get("database")
+    return isinstance(named, str) and os.path.realpath(named) == os.path.realpath(database)
+
+
+def _write(state: State, kept: Kept, taken: Taken) -> bool:
     """Put a trace into the ledger, or let it wait; whether to go on with others."""
     from bridoon.evidence.keep import keep
 
     try:
-        keep(place, kept)
+        keep(state.place, kept, state.run.env)
     except BridoonError as wrong:
         if taken.kind == record.RUN:
-            spool(folder, place.database, kept)
+            spool(state.folder, state.place.database, kept)
             taken.done()
         else:
             taken.give_back()

@@ -12,7 +12,7 @@ from bridoon.catalog.sources import Source
 from bridoon.evidence import plain, registry
 from bridoon.evidence.command import CallFailed, call, schema
 from bridoon.evidence.registry import Registry
-from bridoon.evidence.trust import distrust
+from bridoon.evidence.trust import barred, distrust
 from bridoon.ledger import argspec
 from bridoon.ledger.judge import posture
 from bridoon.ledger.place import find
@@ -109,9 +109,9 @@ class Offer:
     """What is lent, made again when the registry changed."""
 
     def __init__(
-        self, known: Registry, failed: set[str], trusted: Callable[[], bool], notice: Callable[[str], None]
+        self, known: Registry, failed: set[str], barred: Callable[[], frozenset[str]], notice: Callable[[str], None]
     ) -> None:
-        self._registry, self._failed, self._trusted, self._notice = known, failed, trusted, notice
+        self._registry, self._failed, self._barred, self._notice = known, failed, barred, notice
         self._source = Source(os.path.dirname(known.place.database), "bundled", "ledger")
         self._of: tuple[Tool, ...] | None = None
         self._tools: tuple[Executable, ...] = ()
@@ -132,7 +132,8 @@ class Offer:
         return found
 
     def _lendable(self, rows: tuple[Tool, ...]) -> list[Tool]:
-        return [tool for tool in rows if is_callable(tool)][:MOST] if rows and self._trusted() else []
+        out = self._barred()
+        return [tool for tool in rows if is_callable(tool) and tool.name not in out][:MOST]
 
     def _make(self, rows: tuple[Tool, ...]) -> tuple[Executable, ...]:
         old = {tool.path: tool for tool in self._tools}
@@ -161,11 +162,14 @@ class Offer:
 
 def lend_in(catalog: Catalog, env: Mapping[str, str]) -> None:
     """Lend what a run in the catalog's directory would have."""
-    known = Registry(find(env, catalog.cwd))
+    known = Registry(find(env, catalog.cwd), env)
     seen = known.look()
     if seen.schema:
-        trusted = not seen.tools or not distrust(catalog, env, known.place)
-        catalog.lend("ledger", Offer(known, set(), lambda: trusted, catalog.alarm).tools())
+        place = known.place
+        names = barred(catalog, env, place, seen.foreign)
+        if seen.tools and distrust(catalog, env, place):
+            names = frozenset(tool.name for tool in seen.tools)
+        catalog.lend("ledger", Offer(known, set(), lambda: names, catalog.alarm).tools())
 
 
 def _called(tool: Tool) -> str:

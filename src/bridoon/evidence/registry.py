@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
+from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from bridoon.errors import BridoonError
@@ -17,7 +18,8 @@ from bridoon.ledger.ledger import Ledger, Read
 from bridoon.ledger.place import Place
 from bridoon.ledger.registry import Tool, registered
 from bridoon.ledger.store import db as database
-from bridoon.ledger.store import schema
+from bridoon.ledger.store import schema, strangers
+from bridoon.ledger.store.rows.tool import FOREIGN
 
 CAN = ("cli", "binary", "skill", "http")
 """Kinds of tools that the loop can use. It speaks no MCP."""
@@ -50,6 +52,8 @@ class Snapshot(NamedTuple):
 
     stamp: Stamp
     tools: tuple[Tool, ...] = ()
+    foreign: frozenset[str] = frozenset()
+    """Names of those that a changeset registered."""
     schema: int = 0
     """The version of the database; 0: it is no ledger."""
     trouble: str = ""
@@ -60,8 +64,8 @@ class Snapshot(NamedTuple):
 class Registry:
     """The tools that a ledger lists. Safe to ask in every turn: an unchanged file costs two `stat` calls."""
 
-    def __init__(self, place: Place) -> None:
-        self.place = place
+    def __init__(self, place: Place, env: Mapping[str, str]) -> None:
+        self.place, self.env = place, env
         self._now: Snapshot | None = None
 
     def look(self) -> Snapshot:
@@ -73,8 +77,8 @@ class Registry:
             if waits or not known.trouble:
                 return known
         try:
-            version, tools = _read(self.place)
-            self._now = Snapshot(stamp, tools, version, read_at=time.monotonic())
+            version, tools, foreign = _read(self.place, self.env)
+            self._now = Snapshot(stamp, tools, foreign, version, read_at=time.monotonic())
         except (BridoonError, sqlite3.Error, OSError) as wrong:
             old = known or Snapshot(stamp, schema=-1)
             said = wrong.message if isinstance(wrong, BridoonError) else str(wrong)
@@ -82,21 +86,22 @@ class Registry:
         return self._now
 
 
-def _read(place: Place) -> tuple[int, tuple[Tool, ...]]:
+def _read(place: Place, env: Mapping[str, str]) -> tuple[int, tuple[Tool, ...], frozenset[str]]:
     path = place.database
-    bounds.check_journal(path)
+    strangers.check(path, env)
     db = database.open_to_read(path, WAIT)
     try:
-        bounds.bound(db, LONGEST_READ)
-        with database.explained(path):
+        with database.explained(path), bounds.bounded(db, path, LONGEST_READ):
             version = schema.version_of(db)
             if version == 0:
-                return 0, ()
+                return 0, (), frozenset()
             schema.check(version, path)
             sizes = " + ".join(f"total(length({column}))" for column in Tool._fields)
             if db.execute(f"SELECT {sizes} FROM tool").fetchone()[0] > MOST_TEXT:
                 raise Incompatible(f"the tools that {path} lists are too many, or too long")
-            return version, tuple(registered(Read(db, version)))
+            there = db.execute("SELECT 1 FROM sqlite_master WHERE name=?", (FOREIGN,)).fetchone()
+            names = db.execute(f"SELECT name FROM {FOREIGN}").fetchall() if there else []
+            return version, tuple(registered(Read(db, version))), frozenset(str(name) for (name,) in names)
     finally:
         db.close()
 
@@ -164,9 +169,9 @@ def is_stale(tools: tuple[Tool, ...], seconds: float) -> bool:
     return any((tool.checked_at or "") < limit for tool in tools)
 
 
-def refresh(place: Place, env: dict[str, str]) -> None:
-    """Check which tools are there, and record it. It is a fact of this machine: no changeset tells it. Raises
-    LedgerError."""
+def refresh(place: Place, env: dict[str, str], skip: Collection[str]) -> None:
+    """Check which tools are there, but for those of `skip`, and record it. It is a fact of this machine: no changeset
+    tells it. Raises LedgerError."""
     from bridoon.ledger.verbs.tool import check_presence
 
-    check_presence(Ledger(place._replace(run_id=""), env, wait=2.0))
+    check_presence(Ledger(place._replace(run_id=""), env, wait=2.0), skip=skip)

@@ -28,14 +28,14 @@ class State:
         self.run = run
         self.place = find(run.env, run.session.cwd or os.getcwd())
         self.folder = record.folder(run.env["HARNESS_HOME"], self.place.database)
-        self.registry = Registry(self.place)
+        self.registry = Registry(self.place, run.env)
         self.failed: set[str] = set()
         """Registered tools that failed when they were called in this run: they count as missing."""
         first = self.registry.look()
         self.active = first.schema != 0
         """Whether the file is a ledger at all."""
         self._judged: tuple[tuple[int, ...], str] = ((), "")
-        self.offer = Offer(self.registry, self.failed, lambda: not self.distrust(), run.notice)
+        self.offer = Offer(self.registry, self.failed, self.barred, run.notice)
         self.record: dict[str, Any] | None = None
         self.path = ""
         """Of the record of this run."""
@@ -58,6 +58,24 @@ class State:
         if self._judged[0] != now:
             self._judged = (now, trust.distrust(self.run.catalog, self.run.env, self.place))
         return self._judged[1]
+
+    def barred(self) -> frozenset[str]:
+        """Names of registered tools that are neither run nor probed."""
+        from bridoon.evidence import trust
+
+        now = self.registry.look()
+        if self.distrust():
+            return frozenset(tool.name for tool in now.tools)
+        return trust.barred(self.run.catalog, self.run.env, self.place, now.foreign)
+
+    def warn(self) -> None:
+        """Tell which tools are listed only."""
+        from bridoon.evidence import trust
+
+        if why := self.distrust():
+            self.run.notice(why)
+        elif names := self.barred():
+            self.run.notice(trust.told(names, self.place))
 
     def prompt(self) -> str:
         """The lines of the system prompt about capabilities."""
@@ -118,10 +136,11 @@ class State:
     def _refresh(self) -> None:
         from bridoon.evidence import registry
 
-        tools = self.registry.look().tools
-        if tools and not self.distrust() and registry.is_stale(tools, 60.0):
+        barred = self.barred()
+        tools = tuple(tool for tool in self.registry.look().tools if tool.name not in barred)
+        if tools and registry.is_stale(tools, 60.0):
             try:
-                registry.refresh(self.place, self.run.env)
+                registry.refresh(self.place, self.run.env, barred)
             except BridoonError:
                 pass  # what keeps it from being written is told when the trace meets it
 

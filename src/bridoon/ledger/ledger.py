@@ -8,9 +8,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from bridoon.ledger.errors import Incompatible
 from bridoon.ledger.place import Place, check_run_id
 from bridoon.ledger.store import db as database
-from bridoon.ledger.store import outbox, schema
+from bridoon.ledger.store import outbox, schema, strangers
 
 if TYPE_CHECKING:
     from bridoon.ledger.store.write import Write
@@ -45,11 +46,14 @@ class Ledger:
         """Seconds that other processes may hold the database."""
         self.warnings: list[str] = []
         """What went wrong without stopping anything; told on standard error."""
+        self.is_changed = False
+        """Whether rows were changed by operations of our own."""
 
     @contextmanager
     def reading(self) -> Iterator[Read]:
         """One moment of the ledger. Raises Incompatible when there is none that we can read, LedgerError."""
         path = self.place.database
+        strangers.check(path, self.env)
         db = database.open_to_read(path, self.wait)
         try:
             with database.explained(path):
@@ -70,8 +74,21 @@ class Ledger:
         """
         from bridoon.ledger.store.write import REVISIONS, Write
 
-        path = self.place.database
         run_id = check_run_id(self.place.run_id) if self.place.run_id else ""
+        with self.changing() as (db, version):
+            if run_id and not schema.has_own(db):
+                schema.make_own(db)
+            yield Write(db, version, run_id, revisions=self.env.get(REVISIONS) == "1")
+        self.is_changed = True
+
+    @contextmanager
+    def changing(self) -> Iterator[tuple[sqlite3.Connection, int]]:
+        """A transaction and the schema that it finds, for what is more than operations of our own (`writing`).
+
+        Afterwards the changesets get their lines. Raises what `reading` raises.
+        """
+        path = self.place.database
+        strangers.check(path, self.env)
         db = database.open_to_write(path, self.wait)
         try:
             with database.explained(path):
@@ -79,9 +96,7 @@ class Ledger:
                 with database.transaction(db, self.wait):
                     version = schema.version_of(db)
                     schema.check(version, path)
-                    if run_id and not schema.has_own(db):
-                        schema.make_own(db)
-                    yield Write(db, version, run_id, revisions=self.env.get(REVISIONS) == "1")
+                    yield db, version
                 self._hand_over(db)
         finally:
             db.close()
@@ -92,8 +107,9 @@ class Ledger:
         if not os.path.isfile(path):
             return
         try:
+            strangers.check(path, self.env)
             db = database.connect(path, wait=self.wait)
-        except sqlite3.Error:
+        except (sqlite3.Error, Incompatible):
             return
         try:
             self._hand_over(db)

@@ -21,17 +21,11 @@ def main(argv: list[str] | None = None) -> int:
     """
     if argv is not None:
         return run(argv, os.environ)
-    _fill_closed()
+    from bridoon.proc.streams import fill_closed, leave
+
+    fill_closed()
     code = run(sys.argv[1:], os.environ)
-    if "atexit" in sys.modules:
-        sys.modules["atexit"]._run_exitfuncs()
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            if stream is not None:
-                stream.flush()
-        except (OSError, ValueError):
-            pass
-    os._exit(code)
+    return leave(code)
 
 
 def run(words: list[str], env: Mapping[str, str]) -> int:
@@ -70,7 +64,7 @@ def _carry_out(given: Given, env: Mapping[str, str]) -> int:
     import importlib
 
     from bridoon.ledger.ledger import Ledger
-    from bridoon.ledger.place import find
+    from bridoon.ledger.place import find, holds_changesets
 
     ledger = Ledger(find(env, _here()), env)
     module, _, function = given.command.body.partition(":")
@@ -80,6 +74,8 @@ def _carry_out(given: Given, env: Mapping[str, str]) -> int:
     _tell("note", answer.note)
     for warning in (answer.warning, *ledger.warnings):
         _tell("warning", warning)
+    if ledger.is_changed and not ledger.place.run_id and holds_changesets(ledger.place.changesets):
+        _tell("note", "this change is in no changeset: HARNESS_RUN_ID is not set")
     return answer.code
 
 
@@ -211,12 +207,3 @@ def _pour(number: int, data: bytes) -> None:
 def _drop_output() -> None:
     """Whoever read our output has gone; nothing may try to write to it again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-
-
-def _fill_closed() -> None:
-    """Put /dev/null in the place of standard streams that are closed: a database must not get their numbers."""
-    for number in (0, 1, 2):
-        try:
-            os.fstat(number)
-        except OSError:
-            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)

@@ -9,6 +9,8 @@ from typing import NamedTuple
 from bridoon.ledger.errors import Invalid
 
 DATABASE = "harness.db"
+ENDING = ".changeset.jsonl"
+"""How the name of a changeset ends."""
 RUN_ID = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
 """Characters of a run id: it becomes the name of a file."""
 
@@ -28,6 +30,14 @@ class Place(NamedTuple):
         return os.path.join(self.root, ".harness", "changesets")
 
 
+def holds_changesets(directory: str) -> bool:
+    """Whether there is a changeset in a directory."""
+    try:
+        return any(name.endswith(ENDING) for name in os.listdir(directory))
+    except OSError:
+        return False
+
+
 def find(env: Mapping[str, str], cwd: str) -> Place:
     """Resolve root and database from the environment, else by looking upward from `cwd`.
 
@@ -42,9 +52,19 @@ def find(env: Mapping[str, str], cwd: str) -> Place:
     return Place(root, database, cwd, env.get("HARNESS_RUN_ID", "").strip())
 
 
+def is_run_id(text: object) -> bool:
+    """Whether it can name a changeset."""
+    return (
+        isinstance(text, str)
+        and 1 <= len(text) <= 128
+        and not text.startswith(".")
+        and all(char in RUN_ID for char in text)
+    )
+
+
 def check_run_id(run_id: str) -> str:
     """The run id itself. Raises Invalid for one that is no plain name: it never becomes a path outside its folder."""
-    if not 1 <= len(run_id) <= 128 or run_id.startswith(".") or any(char not in RUN_ID for char in run_id):
+    if not is_run_id(run_id):
         shown = run_id[:60].encode("unicode_escape", "replace").decode("ascii")
         raise Invalid(
             f"HARNESS_RUN_ID '{shown}' cannot name a changeset",

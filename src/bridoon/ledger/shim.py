@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from bridoon.ledger.errors import Conflict
+from bridoon.ledger.errors import Conflict, LedgerError
 
 WHERE = os.path.join("scripts", "bin", "harness-cli")
 MARK = "# Launcher of harness-cli, written by `harness-cli init --shim`."
@@ -44,7 +44,7 @@ find_installed() {{
 
 if ! find_installed; then
   echo "error: harness-cli is not installed: no other harness-cli is on PATH" >&2
-  echo "  install it with: pip install bridoon" >&2
+  echo "  the package bridoon is not installed, or the directory of its programs is not on PATH" >&2
   exit 127
 fi
 
@@ -55,28 +55,37 @@ exec "$candidate" "$@"
 
 
 def check(root: str) -> None:
-    """Raise Conflict when something else has the launcher's place."""
+    """Raise Conflict when something else has the launcher's place, or its directory is a link out of the root."""
     path = os.path.join(root, WHERE)
     if os.path.lexists(path) and not _ours(path):
         raise Conflict(f"{path} is there and is no launcher of ours", "move it away; nothing was changed")
+    inside, directory = os.path.realpath(root), os.path.realpath(os.path.dirname(path))
+    if os.path.commonpath([inside, directory]) != inside:
+        raise Conflict(
+            f"{os.path.dirname(path)} leads out of the repository, to {directory}",
+            "make it a directory of its own; nothing was changed",
+        )
 
 
 def write(root: str) -> tuple[str, bool]:
-    """Write the launcher; its path, and whether anything changed. Raises Conflict, OSError."""
+    """Write the launcher; its path, and whether anything changed. Raises Conflict, LedgerError."""
     path = os.path.join(root, WHERE)
     check(root)
     if os.path.exists(path) and _read(path) == TEXT and os.access(path, os.X_OK):
         return path, False
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    fresh = f"{path}.{os.getpid()}.new"
-    fd = os.open(fresh, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o777)
+    fresh = f"{path}.{os.getpid()}-{os.urandom(6).hex()}.new"
     try:
-        with os.fdopen(fd, "w", encoding="utf-8") as file:
-            file.write(TEXT)
-        os.replace(fresh, path)
-    except OSError:
-        os.unlink(fresh)
-        raise
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        fd = os.open(fresh, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o777)
+        try:
+            with os.fdopen(fd, "w", encoding="utf-8") as file:
+                file.write(TEXT)
+            os.replace(fresh, path)
+        except BaseException:
+            os.unlink(fresh)
+            raise
+    except OSError as wrong:
+        raise LedgerError(f"{path} cannot be written: {wrong.strerror}") from wrong
     return path, True
 
 

@@ -99,7 +99,9 @@ def integer(text: str | None, label: str) -> int | None:
     if text is None:
         return None
     if not re.fullmatch(r"[+-]?[0-9]{1,30}", text) or not -LARGEST - 1 <= int(text) <= LARGEST:
-        raise Invalid(f"{label} must be an integer, not {_shown(text)}")
+        option = label.split()[-1]
+        example = f"{option} 1" if option.startswith("-") else "1"
+        raise Invalid(f"{label} must be an integer, not {_shown(text)}", f"give a whole number, such as {example}")
     return int(text)
 
 

@@ -24,17 +24,19 @@ LEAST = 0.05
 """Seconds that a hook must have left to be started at all."""
 
 
-def tell_end(run: Run, payload: Payload) -> None:
+def tell_end(run: Run, facts: Payload) -> None:
     """Run the hooks of `end`, once, for the outermost run. Whatever they do, the outcome stands.
 
-    A hook that fails or takes too long is a notice, and the next one is given what it was given. A run that was
-    stopped has a time of its own for this; stopping one that is here already stops its hooks.
+    What a hook prints goes to the next one, beside the facts, which stay what they are. A hook that fails or takes too
+    long is a notice, and the next one is given what it was given. A run that was stopped has a time of its own for
+    this; stopping one that is here already stops its hooks.
     """
     if run.parent is not None:
         return
     hooks = run.hooks(STAGE)
     if not hooks:
         return
+    payload = facts
     before, own = run.cancel, Cancel()
     give_up = time.monotonic() + (LIMIT_STOPPED if before.is_set else LIMIT)
     run.cancel = own
@@ -46,7 +48,7 @@ def tell_end(run: Run, payload: Payload) -> None:
                     names = ", ".join(each.name for each in hooks[number:])
                     run.notice(f"{'stopped' if own.is_set else 'no time was left'}: not run at the end: {names}")
                     return
-                payload = _tell(run, hook, payload, left)
+                payload = {**_tell(run, hook, payload, left), **facts}
     finally:
         run.cancel = before
 

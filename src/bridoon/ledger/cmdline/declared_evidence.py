@@ -54,8 +54,8 @@ COMMANDS = (
         (
             Option("--commit", "put every proposal into the backlog that is not there", type="flag"),
             Option("--show-suppressed", "show what has been dealt with, too", type="flag"),
-            Option("--accept", "accept a proposal", "KEY"),
-            Option("--reject", "reject a proposal", "KEY"),
+            Option("--accept", "accept a proposal; of the hash in its key the first 8 characters will do", "KEY"),
+            Option("--reject", "reject a proposal, named likewise", "KEY"),
             Option("--reason", "why it is rejected", "TEXT"),
             Option("--outcome-manual", "its outcome is looked at when somebody does", type="flag"),
             Option("--outcome-due", "its outcome is looked at from this time on", "RFC3339"),

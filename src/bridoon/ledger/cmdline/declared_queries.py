@@ -5,6 +5,8 @@ from __future__ import annotations
 from bridoon.ledger.cmdline.command import Command, Option
 from bridoon.ledger.cmdline.options import ADDED, JSON, LATEST_PAGE, PAGE
 
+ONE = (("--id", "--limit"), ("--id", "--offset"))
+"""Whoever asks for one record asks for no page."""
 STORY = Option("--story", "of this story only", "ID")
 
 COMMANDS = (
@@ -33,21 +35,34 @@ COMMANDS = (
         shape="{backlog: [{id, title, status, risk, predicted_impact, actual_outcome}], total, limit, offset}; with "
         "--id {backlog: [{id, uid, title, status, risk, proposal_key, predecessor_uid, resolution_evidence, "
         "created_at, discovered_while, current_pain, suggested_improvement, predicted_impact, actual_outcome, "
-        "implemented_at, notes, revision, resolver, reference_stories}], total, limit, offset}",
+        "implemented_at, notes, occurrence_kind, accepted_at, closed_at, rejection_reason, "
+        "outcome_schedule_kind, outcome_due_at, outcome_after_traces, outcome_baseline_trace_count, revision, "
+        "resolver, reference_stories}], total, limit, offset}",
     ),
     Command(
-        "query decisions", "Show durable decision records.", "Project memory", "query:decisions", PAGE,
-        shape="{decisions: [{id, title, status, last_verified_at, last_verified_result}], total, limit, "
-        "offset}",
+        "query decisions", "Show durable decision records.", "Project memory", "query:decisions",
+        (Option("--id", "everything about one decision", "ID"), *PAGE),
+        together=ONE,
+        shape="{decisions: [{id, title, status, last_verified_at, last_verified_result}], total, limit, offset}; with"
+        " --id {decision: {id, title, created_at, status, doc_path, verify_command, last_verified_at, "
+        "last_verified_result, predicted_impact, actual_outcome, notes, revision}}",
     ),
     Command(
-        "query intakes", "Show recent intake records.", "Task specification", "query:intakes", LATEST_PAGE,
-        shape="{intakes: [{id, created_at, input_type, risk_lane, summary}], total, limit, offset}",
+        "query intakes", "Show recent intake records.", "Task specification", "query:intakes",
+        (Option("--id", "everything about one intake", "NUMBER", type="integer"), *LATEST_PAGE),
+        together=ONE,
+        shape="{intakes: [{id, created_at, input_type, risk_lane, summary}], total, limit, offset}; with --id "
+        "{intake: {id, uid, created_at, input_type, summary, risk_lane, risk_flags, affected_docs, story_id, "
+        "notes}}",
     ),
     Command(
-        "query traces", "Show recent trace records.", "Observability", "query:traces", LATEST_PAGE,
-        shape="{traces: [{id, created_at, outcome, task_summary, harness_friction}], total, limit, "
-        "offset}",
+        "query traces", "Show recent trace records.", "Observability", "query:traces",
+        (Option("--id", "everything about one trace", "NUMBER", type="integer"), *LATEST_PAGE),
+        together=ONE,
+        shape="{traces: [{id, created_at, outcome, task_summary, harness_friction}], total, limit, offset}; with --id"
+        " {trace: {id, uid, created_at, task_summary, intake_id, intake_uid, story_id, agent, outcome, "
+        "duration_seconds, token_estimate, actions_taken, files_read, files_changed, decisions_made, errors, "
+        "harness_friction, notes, recorded_at_unix_ns}}",
     ),
     Command(
         "query friction", "Show traces with harness friction.", "Failure attribution", "query:friction", PAGE,
@@ -75,14 +90,17 @@ COMMANDS = (
     Command(
         "query interventions", "Show intervention records.", "Intervention recording", "query:interventions",
         (
+            Option("--id", "everything about one intervention", "NUMBER", type="integer"),
             Option("--trace", "of this trace only", "NUMBER", type="integer"),
             STORY,
             Option("--type", "of this type only", "correction|override|escalation|approval"),
             *PAGE,
         ),
         since="0.1.8",
-        shape="{interventions: [{id, created_at, trace_id, story_id, type, source, description, "
-        "impact}], total, limit, offset}",
+        together=(*ONE, ("--id", "--trace"), ("--id", "--story"), ("--id", "--type")),
+        shape="{interventions: [{id, created_at, trace_id, story_id, type, source, description, impact}], total, "
+        "limit, offset}; with --id {intervention: {id, uid, created_at, trace_id, story_id, type, description, "
+        "source, impact}}",
     ),
     Command(
         "query stats", "Show durable record counts.", "Task state", "query:stats", (JSON,),
@@ -103,9 +121,13 @@ COMMANDS = (
     ),
     Command(
         "query stories", "Show every story and whether it can be begun.", "Task state", "workgraph:stories",
-        PAGE, since=ADDED,
-        shape="{stories: [{id, title, risk_lane, contract_doc, status, verify_command, runnable}], "
-        "total, limit, offset}",
+
+        (Option("--id", "everything about one story", "ID"), *PAGE),
+        together=ONE, since=ADDED,
+        shape="{stories: [{id, title, risk_lane, contract_doc, status, verify_command, runnable}], total, limit, "
+        "offset}; with --id {story: {id, title, created_at, risk_lane, contract_doc, status, unit_proof, "
+        "integration_proof, e2e_proof, platform_proof, evidence, verify_command, last_verified_at, "
+        "last_verified_result, notes, revision}}",
     ),
     Command(
         "query work-graph", "Show stories, dependencies and hierarchy as of one moment.", "Task state",

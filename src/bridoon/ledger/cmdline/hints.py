@@ -1,4 +1,4 @@
-"""Ways out of a command line that is wrong: what may have been meant, or the line as it should be. Never a wild guess."""
+"""Ways out of a command line that is wrong: what may have been meant, or the line as it should be. No wild guesses."""
 
 from __future__ import annotations
 
@@ -37,6 +37,8 @@ def of_command(group: str, word: str, rest: Sequence[str]) -> str:
         return _meant([_below(group, f"{rest[0]} {word}")])
     if group in LISTINGS and word in LOOKING:
         return _listing(group)
+    if group == "query" and word in LISTINGS:
+        return _meant([LISTINGS[word]])
     deeper = [name for name in COMMANDS if name.startswith(_below(group, "")) and name.split()[-1] == word]
     level = len(group.split()) + 2
     shallow = [name for name in deeper if len(name.split()) == level]
@@ -92,9 +94,9 @@ def of_word(command: Command, word: str, values: Collection[str], absent: Sequen
     if " " not in command.name and word in VERBS:
         return f"it is just `{PROGRAM} {command.name}`"
     needed = [option for option in absent if option.name.startswith("--")]
-    wanted = [name for name in ("--id", "--name") if name in open_now]
+    wanted = [name for name in open_now if name in ("--id", "--name")]
     wanted = wanted or [option.name for option in needed if len(needed) == 1]
-    return f"give it with its option: {_line(command, word, wanted[0])}" if wanted else ""
+    return f"give it with its option: {_line(command, word, wanted[0])}{' ...' if values else ''}" if wanted else ""
 
 
 def near(word: str, known: Iterable[str]) -> str:
@@ -114,8 +116,10 @@ def _alike(word: str, known: Collection[str]) -> list[str]:
     if word in known:
         return [word]
     longer = [each for each in known if len(word) >= LEAST and each.startswith(word)]
-    part = [each for each in known if word.startswith(each + "-")] or [each for each in known if word.endswith("-" + each)]
-    return longer or part[:1] or get_close_matches(word, known, 1, ALIKE) or [each for each in known if _swapped(word, each)]
+    part = [each for each in known if word.startswith(f"{each}-")]
+    part = part or [each for each in known if word.endswith(f"-{each}")]
+    like = get_close_matches(word, known, 1, ALIKE) or [each for each in known if _swapped(word, each)]
+    return longer or part[:1] or like
 
 
 def _swapped(word: str, other: str) -> bool:

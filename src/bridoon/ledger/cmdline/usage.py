@@ -32,6 +32,7 @@ def help_text(name: str) -> str:
     if not name:
         parts.append("environment:\n" + columns(ENVIRONMENT))
         parts.append("exit codes:\n" + columns(EXIT_CODES))
+        parts.append("where to begin:\n" + columns(BEGINNING))
     return "\n\n".join(parts) + "\n"
 
 
@@ -40,6 +41,11 @@ EXIT_CODES = (
     ("1", "it did not work, or a verification failed or a score is too low"),
     ("2", "the command line is wrong"),
     ("2 to 5", "with --json: 2 not possible so, 3 not there or in conflict, 4 not verified, 5 something else"),
+)
+
+BEGINNING = (
+    ("harness-cli init", "make the ledger of this repository"),
+    ("docs/ledger.md", "in the package (bridoon/docs/ledger.md where it is installed): a tour, from init to propose"),
 )
 
 

@@ -7,10 +7,14 @@ from typing import NamedTuple
 from bridoon.ledger.errors import Conflict, Missing
 from bridoon.ledger.judge import evidence, lifecycle
 from bridoon.ledger.judge.audit import Audit
+from bridoon.ledger.judge.grouping import FORM
 from bridoon.ledger.judge.lifecycle import Backlog, State
 from bridoon.ledger.judge.proposals import AUDIT, Proposal
 from bridoon.ledger.store.op import Op
 from bridoon.ledger.store.write import Write
+
+SHORTEST = 8
+"""Characters of the hash that a key may be cut to."""
 
 
 class Schedule(NamedTuple):
@@ -44,17 +48,35 @@ class Case(NamedTuple):
 
 
 def case_of(write: Write, key: str, found: Audit, listed: list[Proposal]) -> Case:
-    """The proposal with a key. Raises Missing."""
+    """The proposal with a key, or with the beginning of one. Raises Missing, Conflict."""
     known = lifecycle.backlog_of(write, listed)
+    key = _whole(key, known, listed)
     proposal = next((each for each in listed if key in (each.key, each.title_key)), None)
     if proposal is not None:
         return Case(proposal.key, lifecycle.state_of(write, known, proposal, found), known, found, proposal)
     rows = known.by_key.get(key)
     if not rows:
-        raise Missing("there is no proposal with this key", "harness-cli propose --show-suppressed lists all keys")
+        raise Missing(
+            "there is no proposal with this key",
+            f"give its Key, or {SHORTEST} or more of its hash: harness-cli propose --show-suppressed lists all keys",
+        )
     last = next((row for row in rows if row.status in lifecycle.OPEN), rows[-1])
     state = lifecycle.open_state(last) if last.status in lifecycle.OPEN else lifecycle.closed_state(last)
     return Case(key, state, known, found, None)
+
+
+def _whole(key: str, known: Backlog, listed: list[Proposal]) -> str:
+    """The key that begins so; the text itself when none does. Raises Conflict when it is the beginning of several."""
+    begin = key.removeprefix(FORM).lower()
+    if len(begin) < SHORTEST:
+        return key
+    keys = {each: proposal.key for proposal in listed for each in (proposal.title_key, proposal.key)}
+    if key in keys or key in known.by_key:
+        return key
+    found = {keys.get(each, each) for each in (*keys, *known.by_key) if each.startswith(FORM + begin)}
+    if len(found) > 1:
+        raise Conflict(f"the keys of {len(found)} proposals begin with {begin[:80]!r}", "give more of the key")
+    return found.pop() if found else key
 
 
 def accept(write: Write, case: Case, schedule: Schedule) -> Decision:

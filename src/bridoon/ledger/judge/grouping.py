@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 THRESHOLD = 2
 """How often a text must be there to be worth a proposal."""
 SHORT_WORDS, SHORT_MOST, SHORT_CUT = 8, 72, 69
+FORM = "improvement.proposal:v1:"
+"""What every key of a proposal begins with; the hash follows."""
 _BETWEEN = re.compile(r"[\W_]+", re.ASCII)
 
 
@@ -68,4 +70,4 @@ def key_of(component: str, title: str) -> str:
 
     canonical = "\0".join(normalize("NFC", part).lower().strip() for part in (component, title))
     material = f"improvement.proposal\x001\x00{canonical}".encode("utf-8", "surrogatepass")
-    return f"improvement.proposal:v1:{sha256(material).hexdigest()}"
+    return f"{FORM}{sha256(material).hexdigest()}"

@@ -119,7 +119,8 @@ def finding_key(category: str, name: str) -> str:
     return f"audit.finding:v1:{category}:{name}"
 
 
-def _confidence(count: int) -> str:
+def confidence_of(count: int) -> str:
+    """How sure a proposal is that comes back so often."""
     return "high" if count >= 3 else "medium"
 
 
@@ -134,7 +135,7 @@ def _friction(group: Group) -> Proposal:
         FRICTION,
         TITLES[FRICTION] + short(group.text),
         COMPONENTS[FRICTION],
-        _confidence(count),
+        confidence_of(count),
         f"{count} traces report: {_brief(group.text)}",
         "Fewer traces report this friction.",
         "normal",
@@ -155,7 +156,7 @@ def _intervention(group: Group) -> Proposal:
         INTERVENTION,
         TITLES[INTERVENTION] + short(group.text),
         COMPONENTS[INTERVENTION],
-        _confidence(count),
+        confidence_of(count),
         f"{count} interventions say: {_brief(group.text)}",
         "Nobody has to step in for this reason again.",
         "normal",

@@ -91,6 +91,12 @@ def find(source: Read | Target, trace_id: int | None) -> Trace:
     return Trace._make(number(value) if name in NUMBERS else text(value) for name, value in values)
 
 
+def wanted() -> dict[int, tuple[str, ...]]:
+    """What each tier asks for besides those below it: all that a trace lacks which says nothing."""
+    nothing = Trace(0)
+    return {1: _for_minimal(nothing), 2: _for_standard(nothing), 3: _for_detailed(nothing)}
+
+
 def judge(trace: Trace) -> Quality:
     """The tier of a trace. A tier counts only when all below it are complete."""
     required = REQUIRED.get(trace.lane or "")

@@ -14,6 +14,10 @@ WAIT = 30.0
 """Seconds to wait for other processes that hold the database."""
 POLL = 0.01
 """Seconds between two attempts to begin: short, so that a short gap between two long holders is found."""
+LOOK = "SELECT 1 FROM sqlite_master LIMIT 1"
+"""The first look at a database, which tells whether it can be read."""
+LOOK_UP = 100_000
+"""Steps of SQLite after which it looks whether somebody wants it to stop."""
 UNCHANGED = "nothing was changed"
 RESTORE = "restore a backup, or rebuild it: harness-cli db rebuild --from DIRECTORY"
 MEANINGS: tuple[tuple[tuple[str, ...], type[LedgerError], str, str], ...] = (
@@ -22,12 +26,17 @@ MEANINGS: tuple[tuple[tuple[str, ...], type[LedgerError], str, str], ...] = (
     (("SQLITE_BUSY", "SQLITE_LOCKED"), LedgerError, "{path} is locked by another process", UNCHANGED + "; try again"),
     (("SQLITE_FULL",), LedgerError, "{path} cannot be written: the disk is full", UNCHANGED),
     (
-        ("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM", "SQLITE_IOERR"),
+        ("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM"),
         LedgerError,
         "{path} cannot be opened or written: {wrong}",
         UNCHANGED,
     ),
-    (("SQLITE_INTERRUPT",), LedgerError, "it took too long and was stopped", UNCHANGED),
+    (
+        ("SQLITE_IOERR",),
+        LedgerError,
+        "{path} cannot be read or written: {wrong}",
+        UNCHANGED + "; it may be that the disk is full",
+    ),
     (("SQLITE_CONSTRAINT", "SQLITE_MISMATCH"), Conflict, "{path} does not take it: {wrong}", UNCHANGED),
     (("SQLITE_TOOBIG",), Invalid, "a value is larger than a row can be", UNCHANGED),
 )
@@ -49,12 +58,18 @@ def connect(path: str, *, mode: str = "rw", wait: float = WAIT) -> sqlite3.Conne
     options = {"immutable": "1", "mode": "ro"} if mode == "immutable" else {"mode": mode}
     db = sqlite3.connect(uri(path, **options), uri=True, isolation_level=None, timeout=wait)
     db.text_factory = lossy
+    db.set_progress_handler(_go_on, LOOK_UP)
     try:
         db.execute("PRAGMA foreign_keys=ON")
     except sqlite3.Error:
         db.close()
         raise
     return db
+
+
+def _go_on() -> bool:
+    """Called by SQLite now and then: only while Python code runs is Ctrl-C heard."""
+    return False
 
 
 def lossy(text: bytes) -> str:
@@ -68,6 +83,8 @@ def explained(path: str) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as wrong:
+        if str(getattr(wrong, "sqlite_errorname", "")).startswith("SQLITE_INTERRUPT"):
+            raise KeyboardInterrupt from wrong  # it came during `_go_on`, and is not told to us otherwise
         raise explain(wrong, path) from wrong
     except UnicodeEncodeError as wrong:
         raise LedgerError("a value holds characters that no text can hold", "give it as UTF-8") from wrong
@@ -88,7 +105,13 @@ def open_to_write(path: str, wait: float = WAIT) -> sqlite3.Connection:
     """A connection that may write. Raises Incompatible when there is no such file."""
     must_exist(path)
     with explained(path):
-        return connect(path, wait=wait)
+        db = connect(path, wait=wait)
+        try:
+            patiently(db, LOOK, wait)
+        except sqlite3.Error:
+            db.close()
+            raise
+        return db
 
 
 def open_to_read(path: str, wait: float = WAIT) -> sqlite3.Connection:
@@ -99,11 +122,16 @@ def open_to_read(path: str, wait: float = WAIT) -> sqlite3.Connection:
             try:
                 db = connect(path, mode=mode, wait=wait)
                 db.execute("PRAGMA query_only=ON")
-                db.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
+                patiently(db, LOOK, wait)
                 return db
             except sqlite3.OperationalError as wrong:
                 if "LOCKED" in str(wrong.sqlite_errorname) or "BUSY" in str(wrong.sqlite_errorname):
                     raise
+        if os.path.exists(path + "-wal") and os.path.getsize(path + "-wal"):
+            raise LedgerError(
+                f"{path} cannot be read here: the newest rows are still in {path}-wal",
+                "read it once where its directory can be written; nothing was changed",
+            )
         return peek(path)
 
 
@@ -117,9 +145,24 @@ def must_exist(path: str) -> None:
     if os.path.isdir(path):
         raise Incompatible(f"{path} is a directory, not a ledger", "name a file with HARNESS_DB_PATH")
     if not os.path.exists(path):
-        raise Incompatible(f"there is no ledger at {path}", "harness-cli init makes one")
+        changesets = recorded_beside(path)
+        hint = f"harness-cli db rebuild --from {changesets} makes it from its changesets" if changesets else ""
+        raise Incompatible(f"there is no ledger at {path}", hint or "harness-cli init makes one")
     if not os.path.isfile(path):
         raise Incompatible(f"{path} is no plain file", "name another one with HARNESS_DB_PATH")
+
+
+def recorded_beside(path: str) -> str:
+    """The directory of changesets beside a database, as a shell here takes it, when it holds any; else nothing."""
+    import shlex
+
+    from bridoon.ledger.place import holds_changesets
+
+    directory = os.path.join(os.path.dirname(path), ".harness", "changesets")
+    try:
+        return shlex.quote(os.path.relpath(directory)) if holds_changesets(directory) else ""
+    except OSError:  # there is no working directory
+        return ""
 
 
 def begin(db: sqlite3.Connection, wait: float = WAIT) -> None:
@@ -127,12 +170,17 @@ def begin(db: sqlite3.Connection, wait: float = WAIT) -> None:
 
     IMMEDIATE, always: a deferred one that finds at its first write that somebody else was quicker has lost.
     """
+    patiently(db, "BEGIN IMMEDIATE", wait)
+
+
+def patiently(db: sqlite3.Connection, sql: str, wait: float) -> None:
+    """Run a statement, waiting at most `wait` seconds for others. SQLite itself would be deaf to Ctrl-C meanwhile."""
     give_up = time.monotonic() + wait
     db.execute("PRAGMA busy_timeout=0")
     try:
         while True:
             try:
-                db.execute("BEGIN IMMEDIATE")
+                db.execute(sql).fetchone()
                 return
             except sqlite3.OperationalError as wrong:
                 busy = str(wrong.sqlite_errorname).startswith(("SQLITE_BUSY", "SQLITE_LOCKED"))

@@ -11,13 +11,13 @@ import sqlite3
 import time
 from typing import TYPE_CHECKING
 
+from bridoon.ledger.place import ENDING, is_run_id
 from bridoon.ledger.store import db as database
+from bridoon.ledger.store.cells import number, word
 from bridoon.ledger.store.schema import version_of
 
 if TYPE_CHECKING:
     from bridoon.ledger.store.op import Op
-
-ENDING = ".changeset.jsonl"
 
 
 class Pen:
@@ -28,9 +28,9 @@ class Pen:
         self._run_id = run_id
         row = db.execute("SELECT ops, digest FROM bridoon_run WHERE run_id=?", (run_id,)).fetchone()
         self._continues = row is not None
-        self._ops: int = row[0] if row else 0
-        self._digest: str = row[1] if row else ""
-        self.last: int = db.execute("SELECT coalesce(max(last_at), 0) FROM bridoon_run").fetchone()[0]
+        self._ops: int = number(row[0]) or 0 if row else 0
+        self._digest: str = word(row[1]) if row else ""
+        self.last: int = number(db.execute("SELECT max(last_at) FROM bridoon_run").fetchone()[0]) or 0
         """When the newest operation of any run was recorded, in nanoseconds since 1970."""
 
     def note(self, op: Op) -> None:
@@ -93,7 +93,8 @@ def hand_over(db: sqlite3.Connection, directory: str, wait: float) -> None:
         return
     os.makedirs(directory, exist_ok=True)
     for (run_id,) in db.execute("SELECT DISTINCT run_id FROM bridoon_outbox ORDER BY seq").fetchall():
-        _hand_over_run(db, directory, str(run_id), wait)
+        if is_run_id(run_id):  # else somebody put it there who wants a file of ours elsewhere
+            _hand_over_run(db, directory, run_id, wait)
 
 
 def _hand_over_run(db: sqlite3.Connection, directory: str, run_id: str, wait: float) -> None:
@@ -103,8 +104,8 @@ def _hand_over_run(db: sqlite3.Connection, directory: str, run_id: str, wait: fl
         if not rows:
             return
         known = db.execute("SELECT size FROM bridoon_run WHERE run_id=?", (run_id,)).fetchone()
-        lines = [line.encode() for _, line in rows]
-        size = _append(fd, lines, header(run_id, version_of(db)), known[0] if known else -1)
+        lines = [word(line).encode() for _, line in rows]
+        size = _append(fd, lines, header(run_id, version_of(db)), number(known[0]) or -1 if known else -1)
         with database.transaction(db, wait):
             db.execute("UPDATE bridoon_run SET size=? WHERE run_id=?", (size, run_id))
             db.execute("DELETE FROM bridoon_outbox WHERE run_id=? AND seq<=?", (run_id, rows[-1][0]))

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 from bridoon.ledger.errors import Conflict, LedgerError, Missing
 from bridoon.ledger.ledger import Ledger
+from bridoon.ledger.place import ENDING
 from bridoon.ledger.store import changeset as file
 from bridoon.ledger.store import db as database
 from bridoon.ledger.store import schema
 from bridoon.ledger.store.changeset import Changeset
-from bridoon.ledger.store.outbox import ENDING
 from bridoon.ledger.store.publish import new_database
 from bridoon.ledger.store.replay import Step, carry_out, record
 from bridoon.ledger.store.target import Target

@@ -9,11 +9,11 @@ from collections.abc import Iterable
 
 from bridoon.ledger.errors import Conflict, Incompatible, LedgerError
 from bridoon.ledger.ledger import Ledger
+from bridoon.ledger.place import ENDING
 from bridoon.ledger.store import db as database
 from bridoon.ledger.store import schema
 from bridoon.ledger.store.changeset import Changeset
 from bridoon.ledger.store.op import Op
-from bridoon.ledger.store.outbox import ENDING
 from bridoon.ledger.store.target import Target
 from bridoon.ledger.store.write import timestamp
 
@@ -32,27 +32,18 @@ def apply(ledger: Ledger, changeset: Changeset, ops: list[Op], path: str, *, gro
     Conflict when its run id was applied with other content, or the rows do not allow an operation; Missing, Invalid,
     Incompatible, LedgerError. Nothing is changed then.
     """
-    name = ledger.place.database
-    db = database.open_to_write(name, ledger.wait)
-    try:
-        with database.explained(name):
-            schema.check(schema.version_of(db), name)
-            with database.transaction(db, ledger.wait):
-                version = schema.version_of(db)
-                schema.check(version, name)
-                before = applied(db, changeset, grown=grown)
-                if before is not None and before >= len(ops):
-                    return None
-                if before:
-                    _check_names(changeset, ops)
-                schema.make_own(db)
-                target = Target(db, version, timestamp(), replaying=True)
-                rest = range(before or 0, len(ops))
-                last = carry_out(target, ((changeset, index, ops[index]) for index in rest))
-                record(db, changeset, path, last.get(changeset.run_id, 0), ledger.place.changesets)
+    with ledger.changing() as (db, version):
+        before = applied(db, changeset, grown=grown)
+        if before is not None and before >= len(ops):
+            return None
+        if before:
+            _check_names(changeset, ops)
+        schema.make_own(db)
+        target = Target(db, version, timestamp(), replaying=True)
+        rest = range(before or 0, len(ops))
+        last = carry_out(target, ((changeset, index, ops[index]) for index in rest))
+        record(db, changeset, path, last.get(changeset.run_id, 0), ledger.place.changesets)
         return len(rest)
-    finally:
-        db.close()
 
 
 def applied(db: sqlite3.Connection, changeset: Changeset, *, grown: bool = False) -> int | None:

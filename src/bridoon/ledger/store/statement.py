@@ -165,8 +165,19 @@ def _explained(wrong: Exception, wanted: Wanted) -> LedgerError:
     if name == "SQLITE_TOOBIG":
         return TooMuch(f"a value is larger than {LARGEST >> 20} MiB", "substr shows a part of it")
     if name == "SQLITE_ERROR":
-        return Invalid(f"SQLite refuses the statement: {text}")
+        return Invalid(f"SQLite refuses the statement: {text}", _way_out(text))
     return database.explain(wrong, "the database") if isinstance(wrong, sqlite3.Error) else LedgerError(text)
+
+
+def _way_out(text: str) -> str:
+    """What shows how to write a statement that SQLite has refused."""
+    if "no such table" in text:
+        return "query sql \"SELECT name FROM sqlite_master WHERE type='table'\" lists the tables"
+    if "no such column" in text:
+        return 'query sql "PRAGMA table_info(story)" lists the columns of story'
+    if "no such function" in text:
+        return 'query sql "PRAGMA function_list" lists the functions'
+    return 'for example query sql "SELECT id, title FROM story"'
 
 
 def _refused(write: bool) -> Invalid:

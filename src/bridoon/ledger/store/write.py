@@ -13,6 +13,9 @@ from bridoon.ledger.store.target import Target
 REVISIONS = "HARNESS_CHANGESET_REVISIONS"
 """Set to 1: changesets say which revision of a row they change, and are refused where somebody else changed it too."""
 
+LAST = 2**63 - 1
+"""The last nanosecond that a row can tell of."""
+
 
 class Write(Target):
     """A transaction that changes rows, only through operations. They are all kept, or none."""
@@ -30,8 +33,8 @@ class Write(Target):
 
     @property
     def at(self) -> int:
-        """The present in nanoseconds since 1970; never the same twice."""
-        self._at = max(self._at + 1, time.time_ns(), self._pen.last + 1 if self._pen else 0)
+        """The present in nanoseconds since 1970; never the same twice, unless a run came from the end of all times."""
+        self._at = min(max(self._at + 1, time.time_ns(), self._pen.last + 1 if self._pen else 0), LAST)
         return self._at
 
     def do(self, op: Op) -> int | None:

@@ -6,6 +6,7 @@ from bridoon.ledger import vocabulary
 from bridoon.ledger.cmdline.command import Answer, Given
 from bridoon.ledger.ledger import Ledger
 from bridoon.ledger.store.op import Op
+from bridoon.ledger.store.write import Write
 
 
 def add(ledger: Ledger, given: Given) -> Answer:
@@ -21,4 +22,12 @@ def add(ledger: Ledger, given: Given) -> Answer:
     }
     with ledger.writing() as write:
         row = write.do(Op("intake.add", payload))
-    return Answer(f"Intake #{row} recorded.", {"id": row})
+        note = unknown_story(write, given.get("--story"))
+    return Answer(f"Intake #{row} recorded.", {"id": row}, note=note)
+
+
+def unknown_story(write: Write, story: str | None) -> str:
+    """What to say of a story that is named and does not exist (yet); empty when all is well."""
+    if story is None or write.one("SELECT 1 FROM story WHERE id=?", story):
+        return ""
+    return f"there is no story {story[:80]!r}; it is recorded all the same"

@@ -8,6 +8,7 @@ from bridoon.ledger.errors import missing
 from bridoon.ledger.ledger import Ledger
 from bridoon.ledger.store.op import Op
 from bridoon.ledger.store.write import Write
+from bridoon.ledger.verbs.intake import unknown_story
 
 
 def add(ledger: Ledger, given: Given) -> Answer:
@@ -26,7 +27,8 @@ def add(ledger: Ledger, given: Given) -> Answer:
     }
     with ledger.writing() as write:
         row = write.do(Op("intervention.add", {**payload, "trace_uid": _uid_of(write, trace)}))
-    return Answer(f"Intervention #{row} recorded.", {"id": row})
+        note = unknown_story(write, given.get("--story"))
+    return Answer(f"Intervention #{row} recorded.", {"id": row}, note=note)
 
 
 def _uid_of(write: Write, trace: int | None) -> str | None:

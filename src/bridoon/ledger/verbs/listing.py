@@ -66,7 +66,7 @@ def page(given: Given) -> Page:
 
             number = vocabulary.integer(text, f"{label}: {name}")
         if number is not None and number < 0:
-            raise Invalid(f"{label}: {name} must not be less than 0")
+            raise Invalid(f"{label}: {name} must not be less than 0", f"for example {name} 20")
         numbers.append(number)
     return Page(numbers[0], numbers[1] or 0)
 

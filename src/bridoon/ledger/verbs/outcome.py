@@ -30,7 +30,7 @@ def record(ledger: Ledger, given: Given) -> Answer:
                 f"harness-cli backlog close --id {item} --outcome TEXT writes its outcome down",
             )
         if row[1] != "implemented":
-            raise Conflict(f"backlog item #{item} is {row[1]}; outcomes are of implemented ones")
+            raise Conflict(f"backlog item #{item} is {row[1]}; outcomes are of implemented ones", "close it first")
         sql = "SELECT coalesce(max(ordinal), 0) + 1 FROM backlog_outcome_observation WHERE backlog_uid=?"
         ordinal = write.one(sql, row[0])[0]
         payload = {

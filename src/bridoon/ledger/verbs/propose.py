@@ -18,6 +18,7 @@ from bridoon.ledger.verbs.audit import runnable
 if TYPE_CHECKING:
     from bridoon.ledger.judge.deciding import Schedule
 
+HELP = "harness-cli propose --help says what goes together"
 SCHEDULES = ("--outcome-manual", "--outcome-due", "--outcome-after-traces")
 
 
@@ -64,15 +65,16 @@ def _check(given: Given) -> None:
     """Raise UsageError for options that do not belong together."""
     schedules = [name for name in SCHEDULES if given.has(name)]
     if given.has("--accept") and len(schedules) != 1:
-        raise UsageError("propose: --accept needs exactly one of " + ", ".join(SCHEDULES))
+        text = "propose: --accept needs exactly one of " + ", ".join(SCHEDULES)
+        raise UsageError(text, "--outcome-manual, when its outcome is looked at by hand")
     if schedules and not given.has("--accept"):
-        raise UsageError(f"propose: {schedules[0]} goes with --accept KEY")
+        raise UsageError(f"propose: {schedules[0]} goes with --accept KEY", HELP)
     if given.has("--reject") and not given.has("--reason"):
-        raise UsageError("propose: --reject needs --reason TEXT")
+        raise UsageError("propose: --reject needs --reason TEXT", HELP)
     if given.has("--reason") and not given.has("--reject"):
-        raise UsageError("propose: --reason goes with --reject KEY")
+        raise UsageError("propose: --reason goes with --reject KEY", HELP)
     if sum(given.has(name) for name in ("--commit", "--accept", "--reject")) > 1:
-        raise UsageError("propose: only one of --commit, --accept and --reject can be given")
+        raise UsageError("propose: only one of --commit, --accept and --reject can be given", HELP)
 
 
 def _listed(ledger: Ledger, source: Read | Write, *, every: bool) -> tuple[list[Shown], int, Backlog]:
@@ -165,7 +167,7 @@ def _schedule(given: Given) -> Schedule:
     if given.has("--outcome-after-traces"):
         count = vocabulary.integer(given.text("--outcome-after-traces"), "propose: --outcome-after-traces")
         if count is None or count < 1:
-            raise Invalid("propose: --outcome-after-traces must be at least 1")
+            raise Invalid("propose: --outcome-after-traces must be at least 1", "for example 10")
         return Schedule("trace_count", after_traces=count)
     return Schedule("manual")
 

@@ -19,6 +19,11 @@ COUNTS = {
     "traces": "trace",
 }
 IDENTITY = ("uid", "proposal_key", "predecessor_uid", "resolution_evidence")
+LATER = (
+    "occurrence_kind", "accepted_at", "closed_at", "rejection_reason", "outcome_schedule_kind", "outcome_due_at",
+    "outcome_after_traces", "outcome_baseline_trace_count", "revision",
+)  # fmt: skip
+"""What backlog items have besides at the newest schema."""
 
 
 def matrix(ledger: Ledger, given: Given) -> Answer:
@@ -95,8 +100,8 @@ def _backlog_item(read: Read, number: int) -> Answer:
     names = ["id", "uid", "title", "status", "risk", "proposal_key", "predecessor_uid", "resolution_evidence"]
     more = ["created_at", "discovered_while", "current_pain", "suggested_improvement", "predicted_impact"]
     more += ["actual_outcome", "implemented_at", "notes"]
-    fields = {name: "NULL" if name in IDENTITY and read.schema < 14 else name for name in names + more}
-    fields["revision"] = "revision" if read.schema >= 14 else "NULL"
+    later = (*IDENTITY, *LATER)
+    fields = {name: "NULL" if name in later and read.schema < 14 else name for name in (*names, *more, *LATER)}
     found = find(read, fields, "backlog WHERE id = ?", "id", [number])
     if not found.rows:
         raise missing("backlog item", number)
@@ -119,6 +124,10 @@ def _backlog_item(read: Read, number: int) -> Answer:
 
 def decisions(ledger: Ledger, given: Given) -> Answer:
     """Decisions, and how their last verification ended."""
+    if given.has("--id"):
+        from bridoon.ledger.verbs import record
+
+        return record.show(ledger, given, record.DECISION)
     fields = {name: name for name in ("id", "title", "status", "last_verified_at", "last_verified_result")}
     with ledger.reading() as read:
         return _listed("decisions", find(read, fields, "decision", "id", page=page(given)))
@@ -126,6 +135,10 @@ def decisions(ledger: Ledger, given: Given) -> Answer:
 
 def intakes(ledger: Ledger, given: Given) -> Answer:
     """The latest intakes; 20 unless more are asked for."""
+    if given.has("--id"):
+        from bridoon.ledger.verbs import record
+
+        return record.show(ledger, given, record.INTAKE)
     fields = {name: name for name in ("id", "created_at", "input_type", "risk_lane", "summary")}
     with ledger.reading() as read:
         return _listed("intakes", find(read, fields, "intake", "id DESC", page=_latest(given)))
@@ -133,6 +146,10 @@ def intakes(ledger: Ledger, given: Given) -> Answer:
 
 def traces(ledger: Ledger, given: Given) -> Answer:
     """The latest traces; 20 unless more are asked for."""
+    if given.has("--id"):
+        from bridoon.ledger.verbs import record
+
+        return record.show(ledger, given, record.TRACE)
     fields = {name: name for name in ("id", "created_at", "outcome", "task_summary", "harness_friction")}
     with ledger.reading() as read:
         return _listed("traces", find(read, fields, "trace", "id DESC", page=_latest(given)))
@@ -154,6 +171,10 @@ def friction(ledger: Ledger, given: Given) -> Answer:
 
 def interventions(ledger: Ledger, given: Given) -> Answer:
     """What people and checks had to say."""
+    if given.has("--id"):
+        from bridoon.ledger.verbs import record
+
+        return record.show(ledger, given, record.INTERVENTION)
     from bridoon.ledger import vocabulary
 
     wanted = page(given)

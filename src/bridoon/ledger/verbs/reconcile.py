@@ -21,7 +21,7 @@ def reconcile(ledger: Ledger, given: Given) -> Answer:
     """Classify the rows without a key; with --apply give those that are certain theirs."""
     vocabulary.one_of(given.text("--action"), ACTIONS, "backlog reconcile: --action cannot be")
     if given.has("--dry-run") == given.has("--apply"):
-        raise UsageError("backlog reconcile: give --dry-run to look or --apply to do it")
+        raise UsageError("backlog reconcile: give --dry-run to look or --apply to do it", "--dry-run changes nothing")
     if given.has("--dry-run"):
         with ledger.reading() as read:
             return _answer(_classified(ledger, read), False)

@@ -9,7 +9,7 @@ from bridoon.ledger.cmdline.command import Answer, Given
 from bridoon.ledger.errors import Incompatible, LedgerError
 from bridoon.ledger.ledger import Ledger
 from bridoon.ledger.store import db as database
-from bridoon.ledger.store import schema
+from bridoon.ledger.store import schema, strangers
 from bridoon.ledger.store.beside import Beside, sync_directory
 
 
@@ -20,13 +20,29 @@ def init(ledger: Ledger, given: Given) -> Answer:
         from bridoon.ledger import shim
 
         shim.check(root)  # nothing is made when the whole cannot be
+    changesets = "" if os.path.lexists(path) else database.recorded_beside(path)
+    strangers.check(path, ledger.env)
     lines, created, version = _init(path, ledger.wait)
     data = {"path": path, "created": created, "schema_version": version, "shim": None}
     if given.has("--shim"):
         data["shim"], changed = shim.write(root)
         lines.append(f"Launcher {'written to' if changed else 'is there already:'} {data['shim']}")
     too_new = f"this harness-cli knows schemas up to {schema.NEWEST}; a newer one is needed to use it"
-    return Answer("\n".join(lines), data, warning=too_new if version > schema.NEWEST else "")
+    warning = too_new if version > schema.NEWEST else ""
+    return Answer("\n".join(lines), data, warning=warning, note=_note(path, changesets if created else ""))
+
+
+def _note(path: str, changesets: str) -> str:
+    """What whoever has a new database should know: what could be in it, and that git need not have it."""
+    from bridoon.ledger import ignored
+
+    notes = []
+    if changesets:
+        notes.append(
+            f"the new ledger is empty, and {changesets} holds changesets: remove it again, and "
+            f"harness-cli db rebuild --from {changesets} makes it from them"
+        )
+    return "; ".join(filter(None, (*notes, ignored.advice(path))))
 
 
 def _init(path: str, wait: float) -> tuple[list[str], bool, int]:
@@ -113,6 +129,7 @@ def _version(db: sqlite3.Connection, path: str) -> int:
 def migrate(ledger: Ledger, given: Given) -> Answer:
     """Apply the migrations that the database has not got, keeping a copy of it as it was."""
     path = ledger.place.database
+    strangers.check(path, ledger.env)
     db = database.open_to_write(path, ledger.wait)
     try:
         with database.explained(path):

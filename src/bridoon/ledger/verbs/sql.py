@@ -24,7 +24,7 @@ def sql(ledger: Ledger, given: Given) -> Answer:
     wanted, write = page(given), given.has("--write")
     seconds = vocabulary.integer(given.get("--timeout"), "query sql: --timeout")
     if seconds is not None and seconds < 1:
-        raise Invalid("query sql: --timeout must be at least 1 second")
+        raise Invalid("query sql: --timeout must be at least 1 second", "without it there are 30")
     statement = Wanted(" ".join(given.words), min(seconds or SECONDS, LONGEST), write, wanted.limit, wanted.offset)
     rows: list[Any] = []
     result = run(ledger, statement, _taker(rows, given))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from bridoon.ledger import vocabulary
@@ -36,7 +37,7 @@ def register(ledger: Ledger, given: Given) -> Answer:
     return Answer(
         f"Tool {name} registered.",
         {"name": name, "kind": kind, "capability": capability, "status": "unknown"},
-        note=_shadow(name),
+        note="; ".join(filter(None, (_shadow(name), _unseen(ledger, payload)))),
     )
 
 
@@ -55,7 +56,7 @@ def check(ledger: Ledger, given: Given) -> Answer:
         code=1 if strict else 0,
         warning="; ".join(warnings),
         bare=True,
-        note=f"no tool is called {(name or '')[:80]!r}" if absent else "",
+        note=f"no tool is called {(name or '')[:80]!r}; harness-cli query tools lists them" if absent else "",
     )
 
 
@@ -67,14 +68,14 @@ def remove(ledger: Ledger, given: Given) -> Answer:
     return Answer(f"Tool {name} removed.", {"name": name})
 
 
-def check_presence(ledger: Ledger, name: str | None = None) -> Checked:
-    """Probe all tools, or the one of that name, and record the verdicts in one transaction.
+def check_presence(ledger: Ledger, name: str | None = None, *, skip: Collection[str] = ()) -> Checked:
+    """Probe all tools but those of `skip`, or the one of that name, and record the verdicts in one transaction.
 
     The database is not held while tools are probed; a tool that is not the same any more afterwards is left alone.
     Raises what `Ledger.reading` and `Ledger.writing` raise.
     """
     with ledger.reading() as read:
-        tools = registered(read, name)
+        tools = [tool for tool in registered(read, name) if tool.name not in skip]
     verdicts = probe(tools, ledger.place.root, ledger.env)
     if not tools:
         return Checked([], [])
@@ -108,7 +109,10 @@ def _payload(ledger: Ledger, given: Given) -> dict[str, str | None]:
     args = argspec.stored(argspec.parse(given.get("--args")))
     description = given.text("--description").strip()
     if not 10 <= len(description) <= 200:
-        raise Invalid(f"tool register: --description must have 10 to 200 characters, not {len(description)}")
+        raise Invalid(
+            f"tool register: --description must have 10 to 200 characters, not {len(description)}",
+            "a sentence that tells an agent what it is for",
+        )
     command = given.text("--command")
     if kind in ("cli", "binary"):
         _check_command(ledger, command, force=given.has("--force"))
@@ -127,7 +131,7 @@ def _check_command(ledger: Ledger, command: str, *, force: bool) -> None:
     from bridoon.ledger.judge.command import find
 
     if not command.strip():
-        raise Invalid("tool register: --command must name a program")
+        raise Invalid("tool register: --command must name a program", "for example --command ./scripts/check.sh")
     found = find(command, ledger.place.root, ledger.env)
     if not found.path and not force:
         raise Invalid(
@@ -138,7 +142,7 @@ def _check_command(ledger: Ledger, command: str, *, force: bool) -> None:
 
 def _check_name(name: str) -> None:
     if not name.strip():
-        raise Invalid("tool register: --name must not be blank")
+        raise Invalid("tool register: --name must not be blank", "for example --name deploy-check")
     if len(name) > LONGEST_NAME or not name.isprintable():
         raise Invalid(
             f"tool register: --name {name[:60]!r} cannot name a tool",
@@ -152,3 +156,25 @@ def _shadow(name: str) -> str:
 
     taken = any(entry.name == name for entry in entries())
     return f"{name!r} is a command of harness-cli, too: query tools lists both" if taken else ""
+
+
+def _unseen(ledger: Ledger, payload: Mapping[str, str | None]) -> str:
+    """What to say when a check will not find what is registered, though it may be there."""
+    command = payload["command"] or ""
+    if payload["kind"] in ("cli", "binary"):
+        import os
+        import shlex
+
+        from bridoon.ledger.judge.command import find
+
+        found = find(command, ledger.place.root, ledger.env)
+        if not found.path or found.executable:
+            return ""
+        path = shlex.quote(os.path.normpath(found.path))
+        return f"{command[:80]!r} is not executable, and counts as missing until it is: chmod +x {path}"
+    place = "://" in command or (not command.startswith(("mcp:", "skill:")) and command[:1] in (".", "/", "~"))
+    place = place and not command.split()[1:]
+    if payload["scan_target"] or not (place or payload["kind"] == "http"):
+        return ""
+    target = command[:80] if place else "URL"
+    return f"without --scan its presence stays unknown: --scan {target} lets tool check look for it"

@@ -28,6 +28,8 @@ CAPABILITIES = (
     "work-graph.read.v1",
 )
 """What programs may rely on, by the names of protocol version 1."""
+PATIENCE = 5.0
+"""Seconds that `query contract` waits for a database that another process has to itself."""
 
 
 class Edges(NamedTuple):
@@ -45,6 +47,10 @@ HIERARCHY = Edges("story_hierarchy", "story hierarchy", {"parent": "parent_story
 
 def stories(ledger: Ledger, given: Given) -> Answer:
     """Every story, and whether work on it can begin."""
+    if given.has("--id"):
+        from bridoon.ledger.verbs import record
+
+        return record.show(ledger, given, record.STORY)
     wanted = page(given)
     with ledger.reading() as read:
         runnable, values = runnable_sql(read)
@@ -154,8 +160,9 @@ def _look(path: str) -> tuple[int, bool]:
     if all(os.path.exists(path + ending) for ending in ("-wal", "-shm")):
         ways.insert(0, {"mode": "ro", "readonly_shm": "1"})
     for way in ways:
-        db = sqlite3.connect(database.uri(path, **way), uri=True, isolation_level=None, timeout=5)
+        db = sqlite3.connect(database.uri(path, **way), uri=True, isolation_level=None)
         try:
+            database.patiently(db, database.LOOK, PATIENCE)
             empty = db.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone() is None
             return schema.version_of(db), empty
         except sqlite3.OperationalError:
