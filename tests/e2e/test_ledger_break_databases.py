@@ -64,7 +64,7 @@ def test_what_a_trigger_of_somebody_else_forbids_is_a_conflict(ledger: Place) ->
     assert ledger.error(WRITING[0])[0] == 3
 
 
-@pytest.mark.parametrize("line", ["query stats", "query contract", "audit", WRITING[0], "migrate", "init"])
+@pytest.mark.parametrize("line", ["query stats", "audit", WRITING[0], "migrate", "init"])
 def test_ctrl_c_is_heard_while_another_process_has_the_database_to_itself(ledger: Place, line: str) -> None:
     with ledger.open() as db:
         db.execute("PRAGMA locking_mode=EXCLUSIVE")
@@ -106,8 +106,11 @@ def test_rows_that_cannot_be_read_here_are_not_passed_over(ledger: Place) -> Non
         if directory.stat().st_uid == 0 and str(directory).startswith("/tmp/"):
             directory.chmod(0o755)
 
+    nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", harness_cli()]
+    if subprocess.run([*nobody, "--version"], cwd="/", env=ledger.env, capture_output=True, timeout=30).returncode:
+        pytest.skip("nobody else may read this installation")
     ran = subprocess.run(
-        ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", harness_cli(), "query", "decisions"],
+        [*nobody, "query", "decisions"],
         env={**ledger.env, "HARNESS_DB_PATH": f"{ledger.root}/copy.db"},
         cwd="/",
         capture_output=True,

@@ -333,14 +333,16 @@ def test_without_a_ledger_there_is_nothing_to_check(bare: Place) -> None:
 
 
 def test_a_check_of_dead_endpoints_ends_in_time_and_holds_no_lock(ledger: Place) -> None:
-    with silent() as quiet, answering() as (_, port):
+    with silent() as quiet, answering() as (server, port), ledger.open() as db:
         for name, number in (("dead", quiet), ("alive", port)):
             ledger.ok(
                 REGISTER.format(name=name) + f" --kind http --capability health --scan http://127.0.0.1:{number}/health"
             )
+        db.execute("BEGIN IMMEDIATE")
         checking = ledger.start("tool check --json")
-        ledger.ok(REGISTER.format(name="meanwhile"))
-        assert checking.poll() is None
+        server.settimeout(20)
+        server.accept()[0].close()
+        db.execute("ROLLBACK")
         out, _ = checking.communicate(timeout=30)
     assert {each["name"]: each["status"] for each in json.loads(out)} == {"alive": "present", "dead": "missing"}
 
