@@ -5,13 +5,15 @@ from __future__ import annotations
 import errno
 import os
 import select
-import socket
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+if TYPE_CHECKING:
+    import socket
 
 AT_ONCE = 256
 """Endpoints that are tried at a time, connections that are open, and threads that wait."""
@@ -246,6 +248,8 @@ class Attempts:
         """Wait until something happens, and note what it is."""
         for fd, _ in self._poll.poll(max(seconds, 0) * 1000):
             if fd in self._open:
+                import socket
+
                 connection, where = self._open[fd]
                 self._over(connection, where, connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR))
 
@@ -256,6 +260,8 @@ class Attempts:
         self._open.clear()
 
     def _connect(self, where: Endpoint, family: int, address: Any) -> None:
+        import socket
+
         connection = socket.socket(family, socket.SOCK_STREAM)
         try:
             connection.setblocking(False)
@@ -302,6 +308,8 @@ def _is_itself(connection: socket.socket) -> bool:
 
 def _numeric(where: Endpoint) -> list[Address]:
     """The address when the host is written as one; no name is asked for."""
+    import socket
+
     try:
         return _addresses(where, socket.AI_NUMERICHOST)
     except (OSError, ValueError):
@@ -313,17 +321,19 @@ def _resolve(where: Endpoint) -> list[Address]:
 
 
 def _addresses(where: Endpoint, flags: int) -> list[Address]:
+    import socket
+
     found = socket.getaddrinfo(where.host, where.port, type=socket.SOCK_STREAM, flags=flags)
     return list(dict.fromkeys((int(family), address) for family, _, _, _, address in found))
 
 
 def _said(wrong: BaseException) -> str:
     """What an error of the network means, in a few words."""
+    import socket
+
     if isinstance(wrong, socket.gaierror):
-        return "there is no such host" if wrong.errno in _NO_HOST else (wrong.strerror or str(wrong)).lower()
+        unknown = (socket.EAI_NONAME, getattr(socket, "EAI_NODATA", socket.EAI_NONAME))
+        return "there is no such host" if wrong.errno in unknown else (wrong.strerror or str(wrong)).lower()
     if isinstance(wrong, OSError) and wrong.errno:
         return os.strerror(wrong.errno).lower()
     return str(wrong) or type(wrong).__name__
-
-
-_NO_HOST = (socket.EAI_NONAME, getattr(socket, "EAI_NODATA", socket.EAI_NONAME))
