@@ -186,8 +186,7 @@ def proposed() -> str:
     """What becomes a proposal, from how many times on, and how sure it is."""
     words = of_all(SOURCES, proposals.COMPONENTS)
     least = grouping.THRESHOLD
-    sure = next(count for count in range(least, 100) if proposals.confidence_of(count) == "high")
-    counted = f"{least} times: {proposals.confidence_of(least)}; {sure} times and more: high"
+    counted = f"{least} times: medium; {proposals.SURE} times and more: high"
     rows = [
         (code(name), words[name], "one finding: low" if name == proposals.AUDIT else counted, component)
         for name, component in proposals.COMPONENTS.items()

@@ -16,6 +16,8 @@ from project import MARK, Project
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     # Started in the background of a shell: what we start would ignore Ctrl-C as well.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # started by nohup
 
 GRACE = 3.0
 """Seconds within which everything that a run started must be gone."""

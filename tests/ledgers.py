@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import shlex
+import shutil
 import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import pytest
 
 from bridoon.ledger import place
 from bridoon.ledger.ledger import Ledger
@@ -57,6 +61,8 @@ class Place:
             "HARNESS_REPO_ROOT": str(self.root),
         }
         """The environment of what is run here; a test may change it."""
+        self.prefix: list[str] = []
+        """What stands before `harness-cli` on every command line."""
 
     # ---- running
 
@@ -91,7 +97,7 @@ class Place:
         """Start `harness-cli`, with pipes for its output."""
         split = shlex.split(words) if isinstance(words, str) else list(words)
         return subprocess.Popen(
-            [harness_cli(), *split, *more],
+            [*self.prefix, harness_cli(), *split, *more],
             cwd=cwd or self.root,
             env={**self.env, **(env or {})},
             stdin=stdin,
@@ -170,6 +176,21 @@ class Place:
                 if number <= version:
                     for statement in schema.statements(script):
                         db.execute(statement)
+
+
+def bound_by_modes() -> list[str]:
+    """What to put before a command to have the modes of files hold for it, for root as well. Skips the test where that
+    cannot be had."""
+    if os.geteuid() != 0:
+        return []
+    lost = "-dac_override,-dac_read_search"
+    prefix = ["setpriv", f"--bounding-set={lost}", f"--inh-caps={lost}"]
+    if (
+        not shutil.which("setpriv")
+        or subprocess.run([*prefix, "true"], capture_output=True, timeout=TIMEOUT).returncode
+    ):
+        pytest.skip("root writes everywhere")
+    return prefix
 
 
 def harness_cli() -> str:

@@ -121,6 +121,8 @@ class Project:
             MARK: self.mark,
         }
         """The environment of what is run here; a test may change it."""
+        self.prefix: list[str] = []
+        """What stands before `hs` on every command line."""
 
     # ---- dropping things in
 
@@ -244,7 +246,7 @@ class Project:
         """Start `hs WORDS` in a session of its own, with pipes for its output."""
         self.started = True
         return subprocess.Popen(
-            [hs(), *words],
+            [*self.prefix, hs(), *words],
             cwd=cwd or self.dir,
             env={**self.env, **(env or {})},
             stdin=stdin,

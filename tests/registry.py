@@ -41,10 +41,22 @@ REGISTRY = (
         f"{IN}::test_the_kind_is_one_of_five_and_cli_unless_given",
     ),
     _row(
+        "registry:kind-runtime", "register",
+        "The kind tells each agent runtime what it can orchestrate (a non-Claude agent simply treats a skill it cannot "
+        "run as absent) and tells tool check which probe to use.",
+        f"{IN}::test_a_runtime_treats_a_kind_that_it_cannot_use_as_absent",
+    ),
+    _row(
         "registry:capability", "register",
         "--capability: the workflow purpose a step looks the tool up by. Free-text but normalized to kebab-case, so "
         "Impact Analysis, impact_analysis, and impact-analysis all register as impact-analysis.",
         f"{IN}::test_three_spellings_of_a_capability_are_one",
+    ),
+    _row(
+        "registry:coupling", "register",
+        "The capability is the only coupling between a step and a tool; steps reference the capability, never the "
+        "tool name.",
+        f"{IN}::test_a_step_asks_for_a_capability_and_gets_the_set_of_its_providers",
     ),
     _row(
         "registry:scan", "register",
@@ -92,6 +104,12 @@ REGISTRY = (
         f"{IN}::test_a_command_is_present_when_it_resolves_and_can_run",
     ),
     _row(
+        "registry:probe-path", "check",
+        "mcp, skill: scan_target path resolves (~ expands); present means equipped/configured on disk",
+        f"{IN}::test_a_server_or_a_skill_is_present_when_its_path_is_there",
+        f"{IN}::test_a_path_in_the_home_directory_and_a_url_are_scanned",
+    ),
+    _row(
         "registry:probe-http", "check",
         "http: scan_target reachable over TCP (2s), else path; present means endpoint answers",
         f"{IN}::test_an_endpoint_is_present_when_it_answers_else_when_its_path_is_there",
@@ -101,6 +119,13 @@ REGISTRY = (
         "tool check always exits 0: a missing extension is a fact to report, not a CLI failure.",
         f"{IN}::test_a_missing_extension_is_a_fact_and_no_failure",
         reason="without a database there is nothing to report, which is an error; --strict is an addition",
+    ),
+    _row(
+        "registry:equipped", "check",
+        "An mcp/skill/http present means equipped, not live this session: the agent still confirms live usability at "
+        "call time.",
+        f"{IN}::test_a_server_or_a_skill_is_present_when_its_path_is_there",
+        "component/test_evidence_tools.py::test_a_provider_that_fails_counts_as_missing_for_the_rest_of_the_run",
     ),
     _row(
         "registry:no-target", "check",

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import pytest
 from promises import PROMISES
 from promises_always import ALWAYS
+from promises_ledger import LEDGER
 from registry import REGISTRY
 
 
@@ -379,5 +380,6 @@ WORKFLOW_ROWS = (
 REQUIREMENTS = (
     *PLACES, *TOOL_ROWS, *HOOK_ROWS, *SKILL_ROWS, *PROVIDER_ROWS, *PROMPT_ROWS, *WORKFLOW_ROWS,
     *(Requirement(each.id, f"issue/{each.part}", *each[2:]) for each in (*PROMISES, *ALWAYS)),
+    *(Requirement(each.id, f"issue/ledger/{each.part}", *each[2:]) for each in LEDGER),
     *(Requirement(each.id, f"registry/{each.part}", *each[2:]) for each in REGISTRY),
 )  # fmt: skip

@@ -8,6 +8,7 @@ import socket
 import pytest
 from ledger_runs import Book, git
 from project import Project, bash, call
+from requirements import requirement
 
 DEPLOY = '#!/bin/sh\necho "deploy $*"\necho "in $(basename "$PWD")"\n[ "$1" = broken ] && exit 3\nexit 0\n'
 ARGS = "env:enum:required:staging,production,broken"
@@ -119,6 +120,7 @@ def test_output_time_and_cancel_are_bounded_as_for_any_tool(project: Project, bo
     assert len(result.results[0]) < 3000
 
 
+@requirement("registry:equipped")
 def test_a_provider_that_fails_counts_as_missing_for_the_rest_of_the_run(project: Project, deploy: Book) -> None:
     steps = [
         {"calls": [call("deploy-check", env="broken"), call("capability", name="deploy-verification")]},

@@ -34,7 +34,8 @@ def test_a_run_leaves_one_trace(project: Project, book: Book) -> None:
     assert trace["harness_friction"] == "none"
     assert trace["duration_seconds"] >= 0
     assert trace["token_estimate"] == sum(result.final["usage"][name] for name in ("input_tokens", "output_tokens"))
-    assert str(result.session) in trace["notes"]
+    assert f"in session {result.session.name}" in trace["notes"]
+    assert str(project.home) not in trace["notes"], "a changeset would tell it to everybody"
     assert book.left == []
     assert result.stderr == ""
 

@@ -7,6 +7,7 @@ from ledgers import Place
 
 from bridoon.ledger.errors import Invalid
 from bridoon.ledger.judge.posture import Posture, kinds, note, posture, postures
+from bridoon.ledger.registry import registered
 
 
 def add(place: Place, name: str, status: str, kind: str = "cli", capability: str | None = "impact-analysis") -> None:
@@ -19,7 +20,7 @@ def add(place: Place, name: str, status: str, kind: str = "cli", capability: str
 
 def judged(place: Place, capability: str = "impact-analysis", **options: object) -> Posture:
     with place.ledger.reading() as read:
-        return posture(read, capability, **options)  # type: ignore[arg-type]
+        return posture(registered(read), capability, **options)  # type: ignore[arg-type]
 
 
 def names(found: Posture) -> list[list[str]]:
@@ -99,7 +100,7 @@ def test_all_capabilities_are_judged_by_name(place: Place) -> None:
     add(place, "c", "present", capability="Coverage")
     add(place, "d", "present", capability="\x00 !")
     with place.ledger.reading() as read:
-        found = [(each.capability, each.posture) for each in postures(read)]
+        found = [(each.capability, each.posture) for each in postures(registered(read))]
     assert found == [("coverage", "degraded"), ("security-scan", "full")]
 
 

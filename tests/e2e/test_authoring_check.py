@@ -225,7 +225,7 @@ def test_nothing_of_a_checkout_runs_until_it_is_trusted(project: Project) -> Non
     for words in ([], [str(path)], [str(project.harness)]):
         code, findings = _check(project, *words)
         assert code == 1
-        assert "it came with a checkout" in _texts(findings, "error")
+        assert "it is in git's index" in _texts(findings, "error")
     assert not (project.dir / "ran").exists()
     assert _check(project, str(path), env={"HARNESS_TRUST": "1"})[0] == 1
     assert (project.dir / "ran").exists()

@@ -30,7 +30,7 @@ def test_a_checkout_is_not_trusted_and_the_listing_says_so(project: Project) -> 
     checkout(project)
     result = project.run("tools")
     assert "  evil " not in result.stdout
-    assert f"{project.harness}: not trusted: it came with a checkout; run hs trust to use it" in result.stdout
+    assert f"{project.harness}: not trusted: it is in git's index, so it may have come with a checkout" in result.stdout
     assert not (project.dir / "ran").exists()
 
 

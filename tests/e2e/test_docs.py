@@ -14,6 +14,8 @@ import pytest
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = ["README.md", "docs/PROTOCOLS.md", "docs/cli.md", "docs/providers.md", "docs/security.md", "docs/ledger.md"]
 BLOCK = re.compile(r"^(?P<fence>`{3,})(?P<info>[^`\n]*)\n(?P<body>.*?)^(?P=fence)$", re.M | re.S)
+EXECUTABLE = {"PROTOCOLS.md"}
+"""Documents that say once that every drop-in is an executable; the others show `chmod +x`."""
 NEEDS = {"docs/security.md": "git"}
 """Programs besides bash that the examples of a document start."""
 
@@ -27,7 +29,7 @@ def play(document: Path, place: Path, env: dict[str, str]) -> int:
             path = place / info.split("file=")[1].strip()
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(body, "utf-8")
-            path.chmod(0o755 if body.startswith("#!") else 0o644)
+            path.chmod(0o755 if body.startswith("#!") and document.name in EXECUTABLE else 0o644)
         elif info.strip() == "console":
             for command, expected in sessions(body):
                 done = subprocess.run(

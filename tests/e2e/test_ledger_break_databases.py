@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import subprocess
+from pathlib import Path
 
 import pytest
 from ledgers import Place, harness_cli
@@ -119,6 +120,57 @@ def test_rows_that_cannot_be_read_here_are_not_passed_over(ledger: Place) -> Non
 
     assert ran.returncode == 1, ran
     assert b"the newest rows are still in" in ran.stderr
+
+
+FULL = """
+mount -t tmpfs -o size=900k none "$PWD" && cd "$PWD" || exit 77
+harness-cli init
+dd if=/dev/zero of=filler bs=1k 2>&1 | grep -q "No space" || exit 77
+harness-cli intake --type maintenance --lane tiny --summary lost
+echo "exit $?"
+harness-cli intake --type maintenance --lane tiny --summary lost --json
+echo "exit $?"
+harness-cli query stats
+BRIDOON_SCRIPT=../script.yaml hs -q -p scripted "go"
+ls "$HOME"/.harness/.ledger/*
+rm filler
+harness-cli intake --type maintenance --lane tiny --summary kept
+cat .harness/changesets/*
+BRIDOON_SCRIPT=../script.yaml hs -q -p scripted "later"
+harness-cli query sql "SELECT task_summary FROM trace ORDER BY id"
+"""
+"""What a person meets who has a ledger on a disk that gets full, and is made free again."""
+
+
+def test_a_full_disk_is_told_and_loses_nothing(tmp_path: Path) -> None:
+    bare = Place(tmp_path)
+    bare.root.with_name("script.yaml").write_text("- say: Done.\n- say: Done.\n")
+    own = ["unshare", "--map-root-user", "--mount"]
+    if not shutil.which("unshare") or subprocess.run([*own, "true"], capture_output=True, timeout=30).returncode:
+        pytest.skip("needs a mount of its own")
+    ran = subprocess.run(
+        [*own, "sh", "-c", FULL],
+        cwd=bare.root,
+        env={**bare.env, "HARNESS_RUN_ID": "mine"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=60,
+    )
+    if ran.returncode == 77:
+        pytest.skip("needs a mount of its own")
+    before, after = ran.stdout.split("Intake #1 recorded.\n")
+    assert "Traceback" not in ran.stdout
+    assert before.count("the disk is full") == 2, before
+    assert "\nexit 1\n" in before
+    assert "\nexit 5\n" in before
+    assert "=== Harness Stats ===" in before
+    assert "the trace of this run waits for the next one" in before
+    assert before.count("\nDone.\n") == 1
+    assert '"summary":"kept"' in after
+    assert "lost" not in after
+    assert after.split()[-2:] == ["go", "later"]
 
 
 def test_a_changeset_of_the_outbox_never_leaves_its_folder(ledger: Place) -> None:

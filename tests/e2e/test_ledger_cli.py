@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from ledgers import Place, harness_cli
+from ledgers import Place, bound_by_modes, harness_cli
 
 NO_HELP_ASKED = ["", "story", "query", "story dependency"]
 
@@ -181,13 +181,16 @@ def test_what_an_earlier_command_could_not_write_is_written_by_the_next_even_one
     assert [line["op"] for line in ledger.changeset("run")] == ["changeset.header", "intake.add"]
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_somebody_who_may_only_read_gets_answers_without_a_warning(ledger: Place) -> None:
+    ledger.prefix = bound_by_modes()
     ledger.database.chmod(0o444)
     ledger.root.chmod(0o555)
     ran = ledger.run("query stats")
+    written = ledger.run("story add --id A --title a --lane tiny")
     ledger.root.chmod(0o755)
     assert (ran.code, ran.err) == (0, "")
+    assert (written.code, written.out) == (1, "")
+    assert "nothing was changed" in written.err
 
 
 def test_a_change_that_is_in_no_changeset_is_told_where_changesets_are_kept(ledger: Place) -> None:

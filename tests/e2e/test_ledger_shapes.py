@@ -14,6 +14,7 @@ from bridoon.ledger.cmdline.command import JSON_OPTION
 from bridoon.ledger.cmdline.declared import COMMANDS
 
 BARE = "no envelope: "
+DIRECTORY = "DIRECTORY"
 WORD = re.compile(r"\s*([\[\]{},:;]|[^\[\]{},:;\s]+)")
 CHANGESET = ".harness/changesets/run-1.changeset.jsonl"
 FOREIGN = """\
@@ -104,6 +105,7 @@ backlog reconcile --action backfill-lifecycle-identity --dry-run
 propose --show-suppressed
 propose --reject {last} --reason 'Not worth it'
 db changeset apply CHANGESET
+db changeset apply --grown .harness/changesets/
 db rebuild --from .harness/changesets
 """.replace("CHANGESET", CHANGESET)
 """What needs the newest schema."""
@@ -121,7 +123,7 @@ class Field(NamedTuple):
 
 
 class Shape:
-    """A declared shape: `{id, status: a|b}; with --x {...}; with --y also {...}`."""
+    """A declared shape: `{id, status: a|b}; with --x {...}; with --y also {...}; with a DIRECTORY {...}`."""
 
     def __init__(self, text: str) -> None:
         self.words: list[str] = WORD.findall(text.removeprefix(BARE))
@@ -135,11 +137,12 @@ class Shape:
             field = self._field()
             if "also" in when:
                 field = Field(keys={**(self.plain.keys or {}), **(field.keys or {})})
-            self.others |= {word: field for word in when if word.startswith("--")}
+            self.others |= {word: field for word in when if word.startswith("--") or word == DIRECTORY}
 
     def of(self, words: list[str]) -> Field:
-        """What is declared for a command line."""
-        return next((field for option, field in self.others.items() if option in words), self.plain)
+        """What is declared for a command line. A directory ends with a slash there."""
+        given = {DIRECTORY if word.endswith("/") else word for word in words}
+        return next((field for option, field in self.others.items() if option in given), self.plain)
 
     def _field(self) -> Field:
         word = self.words.pop(0)
@@ -239,7 +242,7 @@ def test_a_command_takes_json_and_says_what_that_answers(name: str) -> None:
     command = COMMANDS[name]
     assert JSON_OPTION in [option.name for option in command.options]
     shape = Shape(command.shape)
-    assert set(shape.others) <= {option.name for option in command.options}
+    assert set(shape.others) <= {option.name for option in command.options} | {DIRECTORY}
     assert shape.plain.keys or shape.plain.items
 
 

@@ -120,7 +120,7 @@ def test_a_capability_that_is_not_kebab_case_is_refused(repo: Place, spelling: s
     assert "capability" in done.err
 
 
-@requirement("registry:scan")
+@requirement("registry:scan", "registry:probe-path")
 def test_a_path_in_the_home_directory_and_a_url_are_scanned(repo: Place, endpoint: int) -> None:
     os.makedirs(os.path.join(repo.env["HOME"], ".claude", "skills", "c3"))
     repo.run(register("a", "--kind", "skill", "--scan", "~/.claude/skills/c3", "--command", "skill:c3"))
@@ -191,6 +191,17 @@ def test_a_command_is_present_when_it_resolves_and_can_run(repo: Place) -> None:
     assert checked(repo) == {"as-path": "present", "gone": "missing", "no-program": "missing", "on-path": "present"}
 
 
+@requirement("registry:probe-path", "registry:equipped")
+@pytest.mark.parametrize("kind", ["mcp", "skill"])
+def test_a_server_or_a_skill_is_present_when_its_path_is_there(repo: Place, kind: str) -> None:
+    repo.file(".equipped/started", "")
+    repo.file("bin/server", f"#!/bin/sh\n: > '{repo.root}/was-run'\n", mode=0o755)
+    repo.run(register("there", "--kind", kind, "--scan", ".equipped", "--command", "no-such-program"))
+    repo.run(register("gone", "--kind", kind, "--scan", ".absent", "--command", "./bin/server"))
+    assert checked(repo) == {"gone": "missing", "there": "present"}
+    assert not (repo.root / "was-run").exists()
+
+
 @requirement("registry:probe-http")
 def test_an_endpoint_is_present_when_it_answers_else_when_its_path_is_there(repo: Place, endpoint: int) -> None:
     with socket.create_server(("127.0.0.1", 0)) as closing:
@@ -222,7 +233,7 @@ def test_without_a_target_the_status_is_unknown(repo: Place) -> None:
     assert checked(repo) == {"http": "unknown", "mcp": "unknown", "skill": "unknown"}
 
 
-@requirement("registry:lookup", "registry:providers")
+@requirement("registry:lookup", "registry:providers", "registry:coupling")
 def test_a_step_asks_for_a_capability_and_gets_the_set_of_its_providers(repo: Place) -> None:
     shell(repo, GITNEXUS)
     shell(repo, C3)
@@ -251,6 +262,17 @@ def test_the_posture_follows_from_how_many_providers_are_present(repo: Place) ->
     directory(repo, ".gitnexus")
     repo.run("tool check")
     assert posture() == "full"
+
+
+@requirement("registry:kind-runtime")
+def test_a_runtime_treats_a_kind_that_it_cannot_use_as_absent(repo: Place) -> None:
+    shell(repo, C3)
+    directory(repo, ".c3")
+    repo.run("tool check")
+    query = "query tools --capability impact-analysis --posture"
+    assert repo.json(query)["posture"] == "full"
+    assert repo.json(f"{query} --can cli,binary,skill,http")["posture"] == "full"
+    assert repo.json(f"{query} --can cli,binary,http")["posture"] == "inactive"
 
 
 @requirement("registry:validity-gate")

@@ -124,7 +124,7 @@ def test_a_command_of_the_page_is_in_the_manifest_and_on_the_command_line(
 @requirement("manifest:commands")
 def test_the_commands_of_the_page_come_first_and_in_its_order(manifest: dict[str, dict[str, object]]) -> None:
     page = [row.name for row in ROWS]
-    assert [name for name in manifest if name in page] == page
+    assert list(manifest)[: len(page)] == page
     assert len(page) == 33
 
 

@@ -38,7 +38,7 @@ def test_code_that_appears_in_the_checkout_is_asked_about_where_the_user_types(p
         project.tool("tide", "echo high", about="Tell the tide")
         subprocess.run(["git", "add", "-f", ".harness"], cwd=project.dir, check=True)
         typist.enter("two")
-        typist.until(r"tools/tide.*came with this checkout\. Trust it")
+        typist.until(r"tools/tide.*is in git's index, as code of a checkout is\. Trust it")
         typist.until_seen(r"1 yes\n  2 no\n  \([^)]*\)\nAnswer:$")
         typist.enter("2")
         typist.until("You said two.*tokens: ")

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bridoon.ledger.judge.grouping import groups, key_of, short, token_of
-from bridoon.ledger.show.line import one_line
+from bridoon.ledger.show.text import one_line
 
 WORDS = st.lists(st.sampled_from(["slow", "Slow", "tests", "größe", "GRÖSSE", "測試", "-", "!", "é", "é"]), max_size=4)
 TEXTS = st.lists(WORDS.map(" ".join) | st.text(max_size=12), max_size=20)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bridoon.errors import BridoonError
-from bridoon.evidence import plain
+from bridoon.evidence import excerpt
 from bridoon.evidence.command import schema, words
 from bridoon.evidence.trace import Scene, build
 from bridoon.ledger import argspec
@@ -119,7 +119,7 @@ def test_texts_come_out_as_one_short_printable_line(text: str) -> None:
     made = trace(say=text)["task_summary"]
     assert made.isprintable()
     assert 0 < len(made) <= 200
-    assert plain.line(text, 50).isprintable()
+    assert excerpt.line(text, 50).isprintable()
 
 
 # ---- the words of a registered command

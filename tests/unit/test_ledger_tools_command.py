@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bridoon.ledger.judge.command import exists, find, first_word, place, runnable
+from bridoon.ledger.judge.command import find, first_word, place
 
 
 @pytest.fixture
@@ -31,14 +31,14 @@ def root(tmp_path: Path) -> Path:
     "command", ["./run.sh", "./run.sh --flag", "bin/../run.sh", "'./my tool' x", "./my\\ tool", '"./my tool"']
 )
 def test_a_path_below_the_root_is_found(root: Path, command: str) -> None:
-    assert exists(command, str(root), {})
-    assert runnable(command, str(root), {})
+    assert find(command, str(root), {}).path
+    assert find(command, str(root), {}).executable
     assert not (root / "ran").exists()
 
 
 def test_a_file_without_execute_permission_exists_and_is_not_runnable(root: Path) -> None:
-    assert exists("./plain.txt", str(root), {})
-    assert not runnable("./plain.txt", str(root), {})
+    assert find("./plain.txt", str(root), {}).path
+    assert not find("./plain.txt", str(root), {}).executable
     assert find("./plain.txt", str(root), {}).reason == "not executable"
 
 
@@ -71,15 +71,15 @@ def test_what_cannot_be_found_has_a_reason(root: Path, command: str, reason: str
 
 def test_a_program_on_path_must_be_executable(root: Path) -> None:
     env = {"PATH": f"{root}/bin"}
-    assert runnable("here --now", str(root), env)
-    assert not exists("no-x", str(root), env)
-    assert not exists("folder", str(root), env)
+    assert find("here --now", str(root), env).executable
+    assert not find("no-x", str(root), env).path
+    assert not find("folder", str(root), env).path
 
 
 def test_assignments_in_front_are_passed_over(root: Path) -> None:
     env = {"PATH": f"{root}/bin"}
     assert first_word("A=1 _b='x y' here -v") == "here"
-    assert runnable("A=1 _b='x y' here -v", str(root), env)
+    assert find("A=1 _b='x y' here -v", str(root), env).executable
     assert first_word("1A=1") == "1A=1"
 
 
@@ -87,16 +87,16 @@ def test_empty_elements_of_path_mean_nothing_and_relative_ones_begin_at_the_root
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(root)
-    assert not exists("run.sh", str(root), {"PATH": "::"})
-    assert not exists("run.sh", str(root), {"PATH": ""})
+    assert not find("run.sh", str(root), {"PATH": "::"}).path
+    assert not find("run.sh", str(root), {"PATH": ""}).path
     monkeypatch.chdir("/")
-    assert runnable("here", str(root), {"PATH": ":bin:"})
+    assert find("here", str(root), {"PATH": ":bin:"}).executable
 
 
 def test_the_tilde_is_the_home_of_the_environment(root: Path) -> None:
     env = {"HOME": str(root)}
     assert place("~", "/elsewhere", env) == str(root)
-    assert runnable("~/run.sh", "/elsewhere", env)
+    assert find("~/run.sh", "/elsewhere", env).executable
     assert place("~x/y", "/elsewhere", env) == "/elsewhere/~x/y"
     assert os.path.isabs(place("~", "/elsewhere", {}))
 

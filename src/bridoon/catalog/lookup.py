@@ -10,13 +10,13 @@ from bridoon.catalog.files import Watch, printable
 from bridoon.catalog.passes import Arrangement, RunHook, effective, process_runner, scoped
 from bridoon.catalog.shelf import FOLDERS, Shelf, clashes
 from bridoon.catalog.sources import Executable, NearMiss, Source, colon_list, places
-from bridoon.catalog.survey import Survey
+from bridoon.catalog.survey import IN_INDEX, Survey
 
 if TYPE_CHECKING:
     from bridoon.catalog.conf import Settings
     from bridoon.catalog.prompts import Fragment
     from bridoon.catalog.skills import Skill
-    from bridoon.catalog.trust import Ask, Trust
+    from bridoon.catalog.trust import Ask, Released, Trust
     from bridoon.catalog.variants import ProviderConf, Verdict
     from bridoon.sdk.script import Context, Stoppable
 
@@ -31,7 +31,8 @@ class Catalog:
 
     `home` is $HARNESS_HOME, `root` the directory that holds the bundled `plugins/`. `provider` limits the
     sources to those of the active provider (`choose` changes it); empty means all. `notice` is told, once
-    each, what a person should know. `ask_trust` asks a person about code that came with a checkout.
+    each, what a person should know. `ask_trust` asks a person about code that came with a checkout;
+    `released` tells what else a yes would let run.
     `run_hook` runs hooks of the `sources` stage that are not ours; without it they are started as
     processes.
     """
@@ -46,6 +47,7 @@ class Catalog:
         *,
         notice: Callable[[str], None] | None = None,
         ask_trust: Ask | None = None,
+        released: Released | None = None,
         run_hook: RunHook | None = None,
     ) -> None:
         self.env = env
@@ -57,9 +59,11 @@ class Catalog:
         """Stops hooks of the `sources` stage that `refresh` waits for; it raises Cancelled then."""
         self.generation = 0
         """Grows whenever a refresh found something changed."""
+        self.withheld: dict[str, NearMiss] = {}
+        """Tools that no file holds and that may not be used, by the names that they would have."""
         self._protocol = ""
         self._notice = notice or (lambda text: None)
-        self._ask_trust = ask_trust
+        self._asking = ask_trust, released
         self._run_hook = run_hook
         self._trust: Trust | None = None
         self._told: set[str] = set()
@@ -134,7 +138,8 @@ class Catalog:
         if self._trust is None:
             from bridoon.catalog.trust import Trust
 
-            self._trust = Trust(self.home, self._ask_trust, self.env)
+            ask, released = self._asking
+            self._trust = Trust(self.home, ask, self.env, released)
         return self._trust
 
     def _allowed(self, harness_dirs: list[str]) -> list[str]:
@@ -338,7 +343,7 @@ class Catalog:
         survey, arrangement = self._there()
         _ = self.settings, self.confs(), self.fragments(), self.skills()
         found = [*survey.misses, *(miss for shelf in arrangement.all for miss in shelf.misses)]
-        found += [*clashes(arrangement.all), *self._read_misses, *self._reported]
+        found += [*clashes(arrangement.all), *self._read_misses, *self._reported, *self.withheld.values()]
         return list(dict.fromkeys(found))
 
     def _note(self, misses: list[NearMiss]) -> None:
@@ -364,7 +369,7 @@ class Catalog:
             self._tell(text)
         for source in survey.untrusted:
             if self.trust.is_news(source.path):
-                self._tell(f"{source.path} came with a checkout: nothing of it runs until hs trust")
+                self._tell(f"{source.path} {IN_INDEX}: nothing of it runs until hs trust")
         for shelf in arrangement.all:
             for miss in shelf.misses:
                 if not miss.reason.startswith("skipped:"):

@@ -10,7 +10,8 @@ from bridoon.catalog.files import Watch, entries, exposed, foreign_link
 from bridoon.catalog.shelf import Reader, Shelf, bundled_shelves
 from bridoon.catalog.sources import NearMiss, Source, candidates, scope_of
 
-NOT_TRUSTED = "not trusted: it came with a checkout; run hs trust to use it"
+IN_INDEX = "is in git's index, so it may have come with a checkout"
+NOT_TRUSTED = f"not trusted: it {IN_INDEX}; run hs trust to use it"
 
 Identity = tuple[int, int]
 """Device and inode: two paths with one identity are one directory."""
@@ -93,8 +94,11 @@ class Survey:
             if source.scope == "home" or source.path in allowed:
                 taken.append(source)
             else:
+                from bridoon.catalog.trust import listing
+
                 self.untrusted.append(source)
-                self.misses.append(NearMiss(source.path, "source", NOT_TRUSTED))
+                if listing(source.path):  # data alone, such as changesets, lacks nothing
+                    self.misses.append(NearMiss(source.path, "source", NOT_TRUSTED))
         self.harness_dirs += taken
         return taken
 

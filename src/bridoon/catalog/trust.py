@@ -15,6 +15,9 @@ Ask = Callable[[str, list[str]], "bool | None"]
 """Asks a person about a directory, given a list of what would run: yes, no, or None when there is nobody to
 ask."""
 
+Released = Callable[[str], list[str]]
+"""Tells what would run besides the files of a directory if that were trusted, fit for a terminal."""
+
 OWN, GRANTED, REVOKED = "own", "granted", "revoked"
 """How a directory came into the record: git did not know it; a person said yes; a person took it back."""
 
@@ -48,9 +51,10 @@ class Trust:
     directory.
     """
 
-    def __init__(self, home: str, ask: Ask | None, env: Mapping[str, str]) -> None:
+    def __init__(self, home: str, ask: Ask | None, env: Mapping[str, str], released: Released | None = None) -> None:
         self._home = home
         self._ask = ask
+        self._released = released
         self._env = env
         self._records: dict[str, Record] | None = None
         self._decided: dict[str, tuple[tuple[int, int], bool]] = {}
@@ -74,7 +78,7 @@ class Trust:
         if self._ask is None or harness_dir in self._asked:
             return False
         self._asked.add(harness_dir)
-        contents = listing(harness_dir)
+        contents = listing(harness_dir) + (self._released(harness_dir) if self._released else [])
         if not contents or self._ask(harness_dir, contents) is not True:
             return False
         self.grant(harness_dir)

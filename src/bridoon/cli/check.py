@@ -11,6 +11,8 @@ from bridoon.catalog.files import Watch, entries
 from bridoon.catalog.lookup import Catalog
 from bridoon.catalog.shelf import FOLDERS, Reader
 from bridoon.catalog.sources import Executable, Source
+from bridoon.catalog.survey import IN_INDEX
+from bridoon.catalog.trust import listing
 from bridoon.cli.check_bench import Bench, Finding, bench
 from bridoon.cli.declare import JSON, Command, Given, Option, read
 from bridoon.cli.show import clean, put, put_json
@@ -113,8 +115,8 @@ def _targets(given: Given, catalog: Catalog, found: list[Finding]) -> Iterator[T
 def _own(given: Given, catalog: Catalog, found: list[Finding]) -> Iterator[Target]:
     """The drop-ins of the project, and of the home when it is asked for."""
     scopes = ("project", "home", "global") if given.has("--global") else ("project",)
-    closed = "not trusted: it came with a checkout, so nothing of it runs"
-    found += [Finding(source.path, "error", closed, "hs trust") for source in catalog.untrusted]
+    closed = f"not trusted: it {IN_INDEX}, and nothing of it runs"
+    found += [Finding(each.path, "error", closed, "hs trust") for each in catalog.untrusted if listing(each.path)]
     for source in catalog.unscoped_sources:
         if source.scope in scopes:
             yield from _contents(source, found)
@@ -247,7 +249,7 @@ def _closed(path: str, catalog: Catalog) -> list[Finding]:
     state = catalog.trust.state(harness)
     if state in (GRANTED, OWN) or not (state or came_with_checkout(harness, catalog.env)):
         return []
-    return [Finding(path, "error", "not run: it came with a checkout", f"hs trust {harness}")]
+    return [Finding(path, "error", f"not run: it {IN_INDEX}", f"hs trust {harness}")]
 
 
 def _check_text(target: Target, catalog: Catalog) -> Iterator[Finding]:

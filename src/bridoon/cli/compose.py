@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import FrameType
+from typing import TYPE_CHECKING
 
 from bridoon.catalog.lookup import Catalog
 from bridoon.loop.place import catalog_of
 from bridoon.proc.cancel import Cancel
 
+if TYPE_CHECKING:
+    from bridoon.catalog.trust import Trust
+    from bridoon.evidence.released import Waiting
+
 AskTrust = Callable[[str, list[str]], bool | None]
+
+MOST_SHOWN = 40
+"""Lines of a question about trust."""
 
 _catalogs: dict[str, Catalog] = {}
 _asker: AskTrust | None = None
@@ -23,8 +32,61 @@ def catalog_here(env: Mapping[str, str], cwd: str, *, asks: bool = True) -> Cata
     about trust, no notices."""
     catalog = _catalogs.get(cwd)
     if catalog is None:
-        catalog = _catalogs[cwd] = catalog_of(env, cwd, warn=asks, ask_trust=_ask_trust if asks else None)
+        if asks:
+            put = _Question(env, cwd)
+            catalog = catalog_of(env, cwd, ask_trust=put.ask, released=put.released)
+        else:
+            catalog = catalog_of(env, cwd, warn=False)
+        _catalogs[cwd] = catalog
     return catalog
+
+
+def tools_waiting(trust: Trust, env: Mapping[str, str], harness: str, cwd: str) -> Waiting | None:
+    """The registered tools that trusting a `.harness` would release; None, with little loaded, when there are none."""
+    from bridoon.evidence import detect
+
+    if not any(detect.database(env, here) for here in (cwd, os.path.dirname(harness))):
+        return None
+    from bridoon.evidence.released import waiting
+
+    return waiting(trust, env, harness, cwd)
+
+
+class _Question:
+    """Asks whether what came with a checkout may be used, registered tools included."""
+
+    def __init__(self, env: Mapping[str, str], cwd: str) -> None:
+        self._env, self._cwd = env, cwd
+        self._waiting: dict[str, Waiting | None] = {}
+
+    def released(self, directory: str) -> list[str]:
+        """The tools that a yes would release. Nobody looks when nobody can be asked."""
+        from bridoon.catalog.trust import Trust
+        from bridoon.cli.tty import Terminal
+
+        if _asker is None:
+            terminal = Terminal.open()
+            if terminal is None:
+                return []
+            with terminal:
+                pass
+        trust = Trust(self._env["HARNESS_HOME"], None, self._env)
+        found = self._waiting[directory] = tools_waiting(trust, self._env, directory, self._cwd)
+        return found.lines if found else []
+
+    def ask(self, directory: str, contents: list[str]) -> bool | None:
+        """Put the question; None: nobody to ask."""
+        answer = _ask_trust(directory, contents)
+        found = self._waiting.get(directory)
+        if answer and found:
+            found.remember()
+        return answer
+
+
+def shortened(contents: list[str]) -> list[str]:
+    """What a question about trust shows of a long list."""
+    more = len(contents) - MOST_SHOWN
+    return [*contents[:MOST_SHOWN], f"... and {more} more: hs trust --dry-run lists them"] if more > 0 else contents
 
 
 @contextmanager
@@ -38,6 +100,11 @@ def asking(asker: AskTrust) -> Iterator[None]:
         _asker = None
 
 
+def question(directory: str) -> str:
+    """The question about trust."""
+    return f"{directory} is in git's index, as code of a checkout is. Trust it, and let the following run?"
+
+
 def _ask_trust(directory: str, contents: list[str]) -> bool | None:
     """Ask the person at the terminal whether code that came with a checkout may run; None: nobody to ask."""
     if _asker is not None:
@@ -48,9 +115,9 @@ def _ask_trust(directory: str, contents: list[str]) -> bool | None:
     if terminal is None:
         return None
     with terminal:
-        listing = "\n".join(f"  {line}" for line in contents[:40])
+        listing = "\n".join(f"  {line}" for line in shortened(contents))
         answer = terminal.ask(
-            f"{directory} came with this checkout. Trust it, and let the following run?",
+            question(directory),
             ["yes", "no"],
             listing,
         )
@@ -65,8 +132,6 @@ def stop_on_signals(cancel: Cancel) -> None:
             from bridoon.proc import children
 
             children.end_all(grace=0.2)
-            import os
-
             os._exit(128 + signum)
         cancel.set(signum)
 

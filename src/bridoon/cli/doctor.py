@@ -48,9 +48,12 @@ class Examination:
 
     def trust(self, env: Env) -> Iterator[Finding]:
         """Directories that came with a checkout and wait for an answer."""
-        for source in self._catalog.untrusted:
-            yield Finding(NOTE, "not trusted", f"{tilde(source.path, env)}: hs trust shows what it holds")
-        if not self._catalog.untrusted:
+        from bridoon.cli.trusting import holding_here
+
+        waiting = holding_here(self._catalog, env)
+        for each in waiting:
+            yield Finding(NOTE, "not trusted", f"{tilde(each.path, env)}: hs trust shows what it holds")
+        if not waiting:
             yield Finding(OK, "trust", "nothing waits for it")
 
     def near_misses(self, env: Env) -> Iterator[Finding]:

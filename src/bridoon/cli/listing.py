@@ -89,9 +89,9 @@ def tools(argv: list[str], env: Mapping[str, str]) -> int:
 
 def _lend(catalog: Catalog, env: Mapping[str, str]) -> None:
     """Let the tools of the project's ledger take part, if it has one."""
-    from bridoon.evidence import near
+    from bridoon.evidence import detect
 
-    if near.wanted(env, catalog.settings.get("ledger", "")) and near.database(env, catalog.cwd):
+    if detect.wanted(env, catalog.settings.get("ledger", "")) and detect.database(env, catalog.cwd):
         from bridoon.evidence.offer import lend_in
 
         lend_in(catalog, env)

@@ -147,9 +147,8 @@ def _is_terminal(fd: int) -> bool:
 
 
 def _ask_trust(repl: Repl, directory: str, contents: list[str]) -> bool | None:
-    listing = "\n".join(f"  {repl.paint.style('dim', line)}" for line in contents[:40])
-    question = f"{directory} came with this checkout. Trust it, and let the following run?"
-    return repl.screen.ask(question, ["yes", "no"], listing, repl.cancel) == "yes"
+    listing = "\n".join(f"  {repl.paint.style('dim', line)}" for line in compose.shortened(contents))
+    return repl.screen.ask(compose.question(directory), ["yes", "no"], listing, repl.cancel) == "yes"
 
 
 def _stop_on_signals(repl: Repl, screen: Screen) -> None:

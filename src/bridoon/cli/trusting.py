@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
 from bridoon.catalog.files import exposed
 from bridoon.catalog.lookup import Catalog
 from bridoon.catalog.sources import HARNESS
 from bridoon.catalog.trust import GRANTED, REVOKED, listing
 from bridoon.cli import declared
-from bridoon.cli.compose import catalog_here, say
+from bridoon.cli.compose import catalog_here, say, tools_waiting
 from bridoon.cli.declare import Given, read
 from bridoon.cli.show import clean, put, put_json
 from bridoon.errors import BridoonError, NotFound, UsageError
+
+if TYPE_CHECKING:
+    from bridoon.evidence.released import Waiting
 
 
 def trust(argv: list[str], env: Mapping[str, str]) -> int:
@@ -27,29 +31,63 @@ def trust(argv: list[str], env: Mapping[str, str]) -> int:
             raise UsageError("hs trust --list takes no directory")
         return _show_records(catalog, given.has("--json"))
     named = [_harness_dir(word) for word in given.words[:1]]
-    directories = named or [source.path for source in catalog.untrusted]
-    _refuse_home(directories, catalog)
-    waiting = [each for each in directories if catalog.trust.state(each) != GRANTED]
+    _refuse_home(named, catalog)
+    waiting = [_holding(catalog, env, each) for each in named] if named else holding_here(catalog, env)
+    trusted = [each for each in named if catalog.trust.state(each) == GRANTED]
+    waiting = [each for each in waiting if each.path not in trusted]
     if given.has("--json"):
-        put_json({"directories": [{"path": each, "would_run": listing(each)} for each in waiting]}, indent=2)
+        put_json({"directories": [{"path": each.path, "would_run": each.would_run} for each in waiting]}, indent=2)
     else:
-        _list(directories, waiting)
+        _list(trusted, waiting)
     if not given.has("--dry-run"):
         for each in waiting:
-            _grant(catalog, each, given)
+            _grant(catalog, each.path, given)
+            if each.tools:
+                each.tools.remember()
     return 0
 
 
-def _list(directories: list[str], waiting: list[str]) -> None:
-    if not directories:
+class Holding(NamedTuple):
+    """A directory that is not trusted, and what trusting it would let run."""
+
+    path: str
+    would_run: list[str]
+    tools: Waiting | None
+
+
+def holding_here(catalog: Catalog, env: Mapping[str, str]) -> list[Holding]:
+    """The directories whose code waits for trust, and the one that decides about the tools of the ledger here. What
+    holds only data waits for nothing."""
+    from bridoon.evidence import detect
+
+    found = [source.path for source in catalog.untrusted]
+    if detect.database(env, catalog.cwd):
+        from bridoon.evidence.released import beside
+
+        own = beside(env, catalog.cwd)
+        if (
+            own
+            and own not in found
+            and os.path.realpath(own) != os.path.realpath(catalog.home)
+            and catalog.trust.state(own) != GRANTED
+        ):
+            found.append(own)
+    return [each for path in found if (each := _holding(catalog, env, path)).would_run]
+
+
+def _holding(catalog: Catalog, env: Mapping[str, str], directory: str) -> Holding:
+    tools = tools_waiting(catalog.trust, env, directory, catalog.cwd)
+    return Holding(directory, listing(directory) + (tools.lines if tools else []), tools)
+
+
+def _list(trusted: list[str], waiting: list[Holding]) -> None:
+    if not trusted and not waiting:
         put("nothing here waits for trust")
-    for each in directories:
-        if each not in waiting:
-            put(f"{clean(each)} is trusted already")
-            continue
-        found = listing(each)
-        put(f"{clean(each)} {'holds:' if found else 'holds nothing that would run'}")
-        for line in found:
+    for path in trusted:
+        put(f"{clean(path)} is trusted already")
+    for each in waiting:
+        put(f"{clean(each.path)} {'holds:' if each.would_run else 'holds nothing that would run'}")
+        for line in each.would_run:
             put(f"  {line}")
 
 
@@ -116,7 +154,7 @@ def _refuse_home(directories: list[str], catalog: Catalog) -> None:
 def _show_records(catalog: Catalog, as_json: bool) -> int:
     found = catalog.trust.records()
     untrusted = [source.path for source in catalog.untrusted]
-    waiting = [path for path in untrusted if catalog.trust.state(path) != REVOKED]
+    waiting = [path for path in untrusted if catalog.trust.is_news(path)]
     if as_json:
         recorded = [{"path": each.path, "state": each.how, "at": each.at} for each in found]
         put_json({"records": recorded, "not_trusted_here": untrusted})

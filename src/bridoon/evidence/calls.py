@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from bridoon.evidence import plain
+from bridoon.evidence import excerpt
 from bridoon.model.message import Message, ToolCall, ToolResult
 
 REFUSED = "refused by hook "
@@ -33,7 +33,7 @@ class Done(NamedTuple):
         if not self.failed or not self.content.startswith(REFUSED):
             return ""
         words = self.content[len(REFUSED) :].split(None, 1)
-        return plain.line(words[0].rstrip(":") if words else "", 60) or "a hook"
+        return excerpt.line(words[0].rstrip(":") if words else "", 60) or "a hook"
 
     @property
     def ran(self) -> bool:
@@ -67,38 +67,38 @@ def actions(done: Sequence[Done]) -> list[str]:
     groups: dict[str, list[Done]] = {}
     for call in done:
         if call.ran:
-            groups.setdefault(plain.line(call.name, 64) or "?", []).append(call)
+            groups.setdefault(excerpt.line(call.name, 64) or "?", []).append(call)
     found = []
     for name, group in groups.items():
         shown = list(dict.fromkeys(text for call in group if (text := argument(call.input))))
         more = "; ..." if len(shown) > 3 else ""
         count = f" x{len(group)}" if len(group) > 1 else ""
         found.append(f"{name}{count}" + (f": {'; '.join(shown[:3])}{more}" if shown else ""))
-    return plain.several(found, 40)
+    return excerpt.several(found, 40)
 
 
 def argument(given: dict[str, Any]) -> str:
     """The argument that says most about a call, cut short."""
     for key in ("command", "path", "name", "prompt"):
         if isinstance(given.get(key), str) and given[key].strip():
-            return plain.first_line(given[key], 60)
-    return next((plain.first_line(value, 60) for value in given.values() if isinstance(value, str) and value), "")
+            return excerpt.first_line(given[key], 60)
+    return next((excerpt.first_line(value, 60) for value in given.values() if isinstance(value, str) and value), "")
 
 
 def errors(done: Sequence[Done]) -> list[str]:
     """What failed, in its first words; the same failure once."""
-    found = [f"{plain.line(call.name, 64)}: {failure(call)}" for call in done if call.failed and call.ran]
+    found = [f"{excerpt.line(call.name, 64)}: {failure(call)}" for call in done if call.failed and call.ran]
     found += [
-        f"refused: {plain.line(call.name, 64)}: {plain.line(call.content, 160)}" for call in done if call.refused_by
+        f"refused: {excerpt.line(call.name, 64)}: {excerpt.line(call.content, 160)}" for call in done if call.refused_by
     ]
-    return plain.several(list(dict.fromkeys(found)), 30)
+    return excerpt.several(list(dict.fromkeys(found)), 30)
 
 
 def failure(call: Done) -> str:
     """Why a call failed: the last line that a command left its status in, after its first words."""
     lines = call.content.strip().splitlines()
-    first = plain.line(lines[0], 160) if lines else "failed"
-    last = plain.line(lines[-1], 60) if len(lines) > 1 and lines[-1].startswith("[") else ""
+    first = excerpt.line(lines[0], 160) if lines else "failed"
+    last = excerpt.line(lines[-1], 60) if len(lines) > 1 and lines[-1].startswith("[") else ""
     return f"{first} {last}".rstrip()
 
 
@@ -106,14 +106,14 @@ def friction(done: Sequence[Done]) -> list[str]:
     """What was in the way, in words that are the same every time it happens: a refusal, a tool that failed again and
     again."""
     found = [
-        f"a call of {plain.line(call.name, 64)} was refused by {call.refused_by}" for call in done if call.refused_by
+        f"a call of {excerpt.line(call.name, 64)} was refused by {call.refused_by}" for call in done if call.refused_by
     ]
     failures: dict[str, int] = {}
     for call in done:
         if call.failed and call.ran and not call.content.startswith(INTERRUPTED):
             failures[call.name] = failures.get(call.name, 0) + 1
-    found += [f"the tool {plain.line(name, 64)} failed three times or more" for name, n in failures.items() if n > 2]
-    return plain.several(list(dict.fromkeys(found)), 10)
+    found += [f"the tool {excerpt.line(name, 64)} failed three times or more" for name, n in failures.items() if n > 2]
+    return excerpt.several(list(dict.fromkeys(found)), 10)
 
 
 def files(done: Sequence[Done], tools: Sequence[str], cwd: str, root: str) -> list[str]:
@@ -125,7 +125,7 @@ def files(done: Sequence[Done], tools: Sequence[str], cwd: str, root: str) -> li
 def relative(path: str, cwd: str, root: str) -> str:
     """A path as a trace tells it."""
     if path == "~" or path.startswith("~/"):
-        return plain.line(path, 400)
+        return excerpt.line(path, 400)
     whole = os.path.normpath(os.path.join(cwd, path))
     inside = whole.startswith(root.rstrip("/") + "/")
-    return plain.line(os.path.relpath(whole, root) if inside else whole, 400)
+    return excerpt.line(os.path.relpath(whole, root) if inside else whole, 400)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Sequence
 from typing import Any
 
 from bridoon.errors import BridoonError
+from bridoon.evidence import excerpt
 from bridoon.ledger import argspec
 from bridoon.ledger.argspec import Arg
+from bridoon.ledger.judge.command import ASSIGNED, place
 from bridoon.loop.env import seconds
 from bridoon.loop.executor import TOOL_LIMIT
 from bridoon.proc.environment import child_env
@@ -26,7 +27,6 @@ LONGEST = 100_000
 """Bytes of one argument; Linux takes 128 KiB."""
 
 PLACEHOLDER = re.compile(r"\{([^{}]+)\}")
-ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=", re.ASCII)
 
 
 class CallFailed(BridoonError):
@@ -41,7 +41,7 @@ def schema(args: Sequence[Arg]) -> dict[str, Any]:
         if choices := argspec.choices(arg):
             one["enum"] = choices
         elif arg.help:
-            one["description"] = _shown(arg.help, 300)
+            one["description"] = excerpt.line(arg.help, 300)
         properties[arg.name] = one
     required = [arg.name for arg in args if arg.required]
     return {"type": "object", "properties": properties, **({"required": required} if required else {})}
@@ -107,16 +107,14 @@ def call(command: str, args: Sequence[Arg], given: dict[str, Any], root: str, co
     argv = words(command, args, given)
     assigned: dict[str, str] = {}
     for word in _template(command):
-        if not ASSIGNMENT.match(word):
+        if not ASSIGNED.match(word):
             break  # a value that looks like an assignment is none
         name, _, value = argv.pop(0).partition("=")
         assigned[name] = value
     if not argv:
         raise CallFailed("its command names no program")
-    if argv[0].startswith("~/"):
-        argv[0] = os.path.join(context.env.get("HOME", ""), argv[0][2:])
-    elif "/" in argv[0]:
-        argv[0] = os.path.join(root, argv[0])
+    if "/" in argv[0]:
+        argv[0] = place(argv[0], root, context.env)
     limit = seconds(context.env, "HARNESS_TOOL_TIMEOUT", TOOL_LIMIT)
     extra = {**dict.fromkeys(OURS), **assigned}
     try:
@@ -132,7 +130,7 @@ def call(command: str, args: Sequence[Arg], given: dict[str, Any], root: str, co
             keep_background=True,
         )
     except CannotStart as wrong:
-        raise CallFailed(f"{_shown(argv[0], 200)} cannot be started: {wrong}") from None
+        raise CallFailed(f"{excerpt.line(argv[0], 200)} cannot be started: {wrong}") from None
     code = done.code if done.code >= 0 else 128 - done.code
     status = {"exit": code, "timed_out": done.timed_out, "elapsed_s": round(done.seconds, 3), "limit_s": limit}
     text = done.stdout.text(output_limit(context.env)).replace("\0", "\ufffd")
@@ -170,10 +168,4 @@ def _truth(value: Any) -> str:
 
 
 def _told(value: Any) -> str:
-    return _shown(repr(value), 60)
-
-
-def _shown(text: str, limit: int) -> str:
-    from bridoon.evidence import plain
-
-    return plain.line(text, limit)
+    return excerpt.line(repr(value), 60)

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from bridoon.errors import BridoonError
-from bridoon.evidence import bounds, plain
-from bridoon.ledger import vocabulary
+from bridoon.evidence import excerpt, limits
 from bridoon.ledger.errors import Invalid, LedgerError
 from bridoon.ledger.ledger import Ledger
 from bridoon.ledger.place import Place
+from bridoon.ledger.store.cells import compact
 from bridoon.ledger.store.op import Op
+from bridoon.ledger.store.schema import UIDS
 from bridoon.ledger.store.write import Write
 
 WAIT = 2.0
@@ -50,7 +51,7 @@ def _keep(place: Place, kept: Kept, env: Mapping[str, str]) -> list[str]:
     while True:
         ledger = Ledger(place, env, wait=WAIT)
         try:
-            with ledger.writing() as write, bounds.bounded(write.db, place.database, WAIT):
+            with ledger.writing() as write, limits.limited(write.db, place.database, WAIT):
                 _add(write, kept)
             return warnings + ledger.warnings
         except Invalid as wrong:
@@ -66,13 +67,13 @@ def _add(write: Write, kept: Kept) -> None:
     links, notes = _links(write, kept)
     trace = {**kept.trace, **links}
     for name in LISTS:
-        trace[name] = vocabulary.compact(trace.get(name) or [])
+        trace[name] = compact(trace.get(name) or [])
     trace["notes"] = "\n".join([*notes, str(trace.get("notes") or "")])
-    write.do(Op("trace.add", trace, uid=kept.uid if write.schema >= 9 else ""))
+    write.do(Op("trace.add", trace, uid=kept.uid if write.schema >= UIDS else ""))
 
 
 def _is_there(write: Write, kept: Kept) -> bool:
-    if write.schema >= 9:
+    if write.schema >= UIDS:
         return write.one("SELECT 1 FROM trace WHERE uid=?", kept.uid) is not None
     # Traces had no identity then. Their notes name the run, and no session has two runs of one name.
     last = str(kept.trace.get("notes") or "").rpartition("\n")[2]
@@ -88,16 +89,16 @@ def _links(write: Write, kept: Kept) -> tuple[dict[str, Any], list[str]]:
     notes = []
     if kept.intake:
         number = int(kept.intake) if kept.intake.isascii() and kept.intake.isdigit() and len(kept.intake) < 18 else -1
-        uid = ", uid" if write.schema >= 9 else ""
+        uid = ", uid" if write.schema >= UIDS else ""
         row = write.one(f"SELECT id{uid} FROM intake WHERE id=?", number)
         if row is None:
-            notes.append(f"HARNESS_INTAKE {plain.line(kept.intake, 60)}: there is no such intake")
+            notes.append(f"HARNESS_INTAKE {excerpt.line(kept.intake, 60)}: there is no such intake")
         else:
             links["intake_id"] = row[0]
             links["intake_uid"] = row[1] if uid else None
     if kept.story:
         if write.one("SELECT 1 FROM story WHERE id=?", kept.story) is None:
-            notes.append(f"HARNESS_STORY {plain.line(kept.story, 60)}: there is no such story")
+            notes.append(f"HARNESS_STORY {excerpt.line(kept.story, 60)}: there is no such story")
         else:
             links["story_id"] = kept.story
     else:

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from bridoon.catalog.lookup import Catalog, Executable
-from bridoon.catalog.sources import Source
-from bridoon.evidence import plain, registry
+from bridoon.catalog.sources import NearMiss, Source
+from bridoon.evidence import excerpt, registry, released
 from bridoon.evidence.command import CallFailed, call, schema
 from bridoon.evidence.registry import Registry
 from bridoon.evidence.trust import barred, distrust
@@ -30,30 +30,31 @@ ARGUMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}", re.ASCII)
 
 NAME = {"type": "string", "description": "such as impact-analysis"}
 
+Barred = Callable[[], Mapping[str, str]]
+"""Tells which tools may not be used, and why."""
 
 MOST_LISTED = 40
 """Providers that `capability` tells of."""
 
 
-def capability_tool(known: Registry, failed: set[str]) -> DropIn:
+def capability_tool(known: Registry, failed: set[str], barred: Barred) -> DropIn:
     """The tool `capability`: posture and providers of one."""
 
     def body(given: dict[str, Any], context: Context) -> Result:
         name = arguments.text(given, "name")
-        found = registry.posture_of(known.look().tools, name, failed)
+        out = barred()
+        found = posture.posture(known.look().tools, name, registry.CAN, failed, out)
         lines = [f"capability {found.capability}: {registry.standing(found)}"]
-        providers = [*found.present, *found.missing, *found.unknown, *found.unusable]
+        providers = [*found.present, *found.missing, *found.unknown, *found.unusable, *found.barred]
         for tool in providers[:MOST_LISTED]:
-            about = plain.line(tool.description, 200)
-            target = plain.line(
-                tool.scan_target if tool.kind not in CALLABLE and tool.scan_target else tool.command, 200
-            )
-            checked = f"checked {plain.line(tool.checked_at, 20)} UTC" if tool.checked_at else "never checked"
-            lines.append(f"- {plain.line(tool.name, 60)}: {about} [{target}; {checked}]")
+            about = excerpt.line(tool.description, 200)
+            checked = f"checked {excerpt.line(tool.checked_at, 20)} UTC" if tool.checked_at else "never checked"
+            known_of = f"not trusted: {excerpt.line(out[tool.name], 400)}" if tool.name in out else checked
+            lines.append(f"- {excerpt.line(tool.name, 60)}: {about} [{released.target(tool)}; {known_of}]")
         if len(providers) > MOST_LISTED:
             lines.append(f"- ... and {len(providers) - MOST_LISTED} more")
         if note := posture.note(found):
-            lines.append(f"note: {plain.line(note, 400)}")
+            lines.append(f"note: {excerpt.line(note, 400)}")
         return Result("\n".join(lines))
 
     about = (
@@ -87,8 +88,8 @@ def registered_tool(tool: Tool, root: str, failed: set[str]) -> DropIn:
             failed.add(tool.name)
         return result
 
-    about = plain.line(tool.description, 200)
-    shown = f"{about}\nRuns: {plain.line(tool.command, 200)} (registered in the project's ledger)"
+    about = excerpt.line(tool.description, 200)
+    shown = f"{about}\nRuns: {excerpt.line(tool.command, 200)} (registered in the project's ledger)"
     return DropIn(
         "tool",
         lambda given, context: answer(body, given, context),
@@ -108,9 +109,7 @@ def is_callable(tool: Tool) -> bool:
 class Offer:
     """What is lent, made again when the registry changed."""
 
-    def __init__(
-        self, known: Registry, failed: set[str], barred: Callable[[], frozenset[str]], notice: Callable[[str], None]
-    ) -> None:
+    def __init__(self, known: Registry, failed: set[str], barred: Barred, notice: Callable[[str], None]) -> None:
         self._registry, self._failed, self._barred, self._notice = known, failed, barred, notice
         self._source = Source(os.path.dirname(known.place.database), "bundled", "ledger")
         self._of: tuple[Tool, ...] | None = None
@@ -127,9 +126,23 @@ class Offer:
         """The capability of each registered tool that is lent, by the name that models call it."""
         found = {}
         for tool in self._lendable(self._registry.look().tools):
-            if name := registry.key(tool.capability):
+            if name := posture.spelt(tool.capability):
                 found[_called(tool)] = name
         return found
+
+    def withheld(self) -> dict[str, NearMiss]:
+        """What would be lent if it were trusted, by its own name and the one that models would call it."""
+        out, found = self._barred(), dict[str, NearMiss]()
+        for tool in self._registry.look().tools if out else ():
+            if tool.name in out and is_callable(tool) and len(found) < 2 * MOST:
+                miss = NearMiss(self._path(tool.name), "tools", f"not trusted: {out[tool.name]}")
+                found[tool.name] = found[_called(tool)] = miss
+        return found
+
+    def lend(self, catalog: Catalog) -> None:
+        """Let a catalog have the tools, and know of those that are withheld."""
+        catalog.lend("ledger", self.tools())
+        catalog.withheld = self.withheld()
 
     def _lendable(self, rows: tuple[Tool, ...]) -> list[Tool]:
         out = self._barred()
@@ -137,7 +150,7 @@ class Offer:
 
     def _make(self, rows: tuple[Tool, ...]) -> tuple[Executable, ...]:
         old = {tool.path: tool for tool in self._tools}
-        made = [self._lent("capability", capability_tool(self._registry, self._failed), True, "")]
+        made = [self._lent("capability", capability_tool(self._registry, self._failed, self._barred), True, "")]
         for tool in self._lendable(rows):
             stamp = repr((tool.command, tool.description, tool.args))
             made.append(
@@ -153,11 +166,12 @@ class Offer:
     def _lent(self, name: str, declared: DropIn, ours: bool, content: str) -> Executable:
         import zlib
 
-        path = f"{self._registry.place.database} ({plain.line(name, 80)})"
         data = content.encode("utf-8", "replace")
-        return Executable(
-            path, plain.line(name, 80), "tools", self._source, ours, (zlib.crc32(data), len(data), 0), declared
-        )
+        stamp = (zlib.crc32(data), len(data), 0)
+        return Executable(self._path(name), excerpt.line(name, 80), "tools", self._source, ours, stamp, declared)
+
+    def _path(self, name: str) -> str:
+        return f"{self._registry.place.database} ({excerpt.line(name, 80)})"
 
 
 def lend_in(catalog: Catalog, env: Mapping[str, str]) -> None:
@@ -165,11 +179,9 @@ def lend_in(catalog: Catalog, env: Mapping[str, str]) -> None:
     known = Registry(find(env, catalog.cwd), env)
     seen = known.look()
     if seen.schema:
-        place = known.place
-        names = barred(catalog, env, place, seen.foreign)
-        if seen.tools and distrust(catalog, env, place):
-            names = frozenset(tool.name for tool in seen.tools)
-        catalog.lend("ledger", Offer(known, set(), lambda: names, catalog.alarm).tools())
+        why = distrust(catalog.trust, env, known.place) if seen.tools else ""
+        out = barred(catalog.trust, env, known.place, seen, why)
+        Offer(known, set(), lambda: out, catalog.alarm).lend(catalog)
 
 
 def _called(tool: Tool) -> str:

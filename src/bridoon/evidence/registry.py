@@ -9,23 +9,26 @@ from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from bridoon.errors import BridoonError
-from bridoon.evidence import bounds, plain
-from bridoon.ledger import vocabulary
+from bridoon.evidence import excerpt, limits
 from bridoon.ledger.errors import Incompatible
-from bridoon.ledger.judge import posture
 from bridoon.ledger.judge.posture import Posture
-from bridoon.ledger.ledger import Ledger, Read
+from bridoon.ledger.ledger import Ledger
 from bridoon.ledger.place import Place
 from bridoon.ledger.registry import Tool, registered
 from bridoon.ledger.store import db as database
 from bridoon.ledger.store import schema, strangers
+from bridoon.ledger.store.db import Read
 from bridoon.ledger.store.rows.tool import FOREIGN
+from bridoon.ledger.store.write import timestamp
 
 CAN = ("cli", "binary", "skill", "http")
 """Kinds of tools that the loop can use. It speaks no MCP."""
 
 WAIT = 0.25
 """Seconds that others may hold the database while a request is put together."""
+
+LONGEST_WAIT = 2.0
+"""The same while nobody waits for us."""
 
 LONGEST_READ = 1.0
 """Seconds that reading the tools may take."""
@@ -91,7 +94,7 @@ def _read(place: Place, env: Mapping[str, str]) -> tuple[int, tuple[Tool, ...], 
     strangers.check(path, env)
     db = database.open_to_read(path, WAIT)
     try:
-        with database.explained(path), bounds.bounded(db, path, LONGEST_READ):
+        with database.explained(path), limits.limited(db, path, LONGEST_READ):
             version = schema.version_of(db)
             if version == 0:
                 return 0, (), frozenset()
@@ -99,8 +102,7 @@ def _read(place: Place, env: Mapping[str, str]) -> tuple[int, tuple[Tool, ...], 
             sizes = " + ".join(f"total(length({column}))" for column in Tool._fields)
             if db.execute(f"SELECT {sizes} FROM tool").fetchone()[0] > MOST_TEXT:
                 raise Incompatible(f"the tools that {path} lists are too many, or too long")
-            there = db.execute("SELECT 1 FROM sqlite_master WHERE name=?", (FOREIGN,)).fetchone()
-            names = db.execute(f"SELECT name FROM {FOREIGN}").fetchall() if there else []
+            names = db.execute(f"SELECT name FROM {FOREIGN}").fetchall() if schema.has_table(db, FOREIGN) else []
             return version, tuple(registered(Read(db, version))), frozenset(str(name) for (name,) in names)
     finally:
         db.close()
@@ -119,32 +121,11 @@ def stamp_of(path: str) -> Stamp:
     return tuple(found)
 
 
-def postures(tools: tuple[Tool, ...], failed: set[str]) -> list[Posture]:
-    """The posture of every capability that somebody provides, by name."""
-    groups: dict[str, list[Tool]] = {}
-    for tool in tools:
-        name = key(tool.capability)
-        if name:
-            groups.setdefault(name, []).append(tool)
-    return [posture.judge(name, groups[name], CAN, failed) for name in sorted(groups)]
-
-
-def posture_of(tools: tuple[Tool, ...], capability: str, failed: set[str]) -> Posture:
-    """The posture of one capability, inactive ones included. Raises Invalid for what is no capability."""
-    name = vocabulary.capability(capability)
-    return posture.judge(name, [tool for tool in tools if posture.provides(tool, name)], CAN, failed)
-
-
-def key(capability: str | None) -> str:
-    """The plain spelling of a capability, however a row spells it."""
-    return plain.line(vocabulary.token(capability or "").replace("_", "-"), 80)
-
-
 def prompt(found: list[Posture]) -> str:
     """The lines of the system prompt; empty when no registered tool has a capability."""
     if not found:
         return ""
-    lines = [f"- {one.capability}: {standing(one)}" for one in found[:MOST_SHOWN]]
+    lines = [f"- {excerpt.line(one.capability, 80)}: {standing(one)}" for one in found[:MOST_SHOWN]]
     if len(found) > MOST_SHOWN:
         lines.append(f"- ... and {len(found) - MOST_SHOWN} more")
     return "\n".join([HEAD, *lines])
@@ -153,19 +134,19 @@ def prompt(found: list[Posture]) -> str:
 def standing(found: Posture) -> str:
     """A posture with its providers, on one line."""
     words = [*_named(found.present, "present"), *_named(found.missing, "missing")]
-    words += _named(found.unknown, "unconfirmed")
-    words += [f"{plain.line(tool.name, 60)} ({plain.line(tool.kind, 12)}, not usable here)" for tool in found.unusable]
+    words += [*_named(found.unknown, "unconfirmed"), *_named(found.unusable, "not usable here")]
+    words += _named(found.barred, "not trusted")
     more = [f"... and {len(words) - MOST_PROVIDERS} more"] if len(words) > MOST_PROVIDERS else []
     return f"{found.posture}" + (f" - {', '.join(words[:MOST_PROVIDERS] + more)}" if words else "")
 
 
 def _named(tools: list[Tool], word: str) -> list[str]:
-    return [f"{plain.line(tool.name, 60)} ({plain.line(tool.kind, 12)}, {word})" for tool in tools]
+    return [f"{excerpt.line(tool.name, 60)} ({excerpt.line(tool.kind, 12)}, {word})" for tool in tools]
 
 
 def is_stale(tools: tuple[Tool, ...], seconds: float) -> bool:
     """Whether the presence of any tool was checked longer ago, or never."""
-    limit = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(time.time() - seconds))
+    limit = timestamp(time.time() - seconds)
     return any((tool.checked_at or "") < limit for tool in tools)
 
 
@@ -174,4 +155,4 @@ def refresh(place: Place, env: dict[str, str], skip: Collection[str]) -> None:
     tells it. Raises LedgerError."""
     from bridoon.ledger.verbs.tool import check_presence
 
-    check_presence(Ledger(place._replace(run_id=""), env, wait=2.0), skip=skip)
+    check_presence(Ledger(place._replace(run_id=""), env, wait=LONGEST_WAIT), skip=skip)

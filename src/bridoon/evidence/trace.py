@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from bridoon.evidence import calls, plain
+from bridoon.evidence import calls, excerpt
 from bridoon.evidence.calls import Done
 from bridoon.model.message import Message, Usage
 from bridoon.session.view import is_summary
@@ -47,14 +48,14 @@ def build(history: Sequence[Message], scene: Scene) -> dict[str, Any]:
     changed += [path for path in scene.changed if path not in changed]
     errors = calls.errors(everything)
     if str(end.get("output", "")).startswith("error: "):
-        errors.append(plain.line(end["output"][len("error: ") :], 200))
+        errors.append(excerpt.line(end["output"][len("error: ") :], 200))
     friction = calls.friction(everything) + _stopped(end)
     return {
         "task_summary": summary(history, first) if history else str(record.get("summary") or "(continued)"),
         "agent": str(record["agent"]),
         "actions_taken": calls.actions(everything) or _words(own),
-        "files_read": plain.several(calls.files(everything, calls.READS, cwd, root), MOST_FILES),
-        "files_changed": plain.several(changed, MOST_FILES),
+        "files_read": excerpt.several(calls.files(everything, calls.READS, cwd, root), MOST_FILES),
+        "files_changed": excerpt.several(changed, MOST_FILES),
         "errors": errors,
         "outcome": outcome(end, done),
         "duration_seconds": round(float(end.get("seconds") or 0.0)),
@@ -67,12 +68,12 @@ def build(history: Sequence[Message], scene: Scene) -> dict[str, Any]:
 def summary(history: Sequence[Message], first: int) -> str:
     """The first line of what the user said; of an earlier message when the run went on without one."""
     for message in reversed([each for each in history if each.seq <= first and each.role == "user"]):
-        text = plain.first_line(message.text, SUMMARY)
+        text = excerpt.first_line(message.text, SUMMARY)
         if is_summary(message):
             continue
         if message.seq == first:
             return text or "(pictures without words)"
-        return plain.line(f"(continued) {text}", SUMMARY)
+        return excerpt.line(f"(continued) {text}", SUMMARY)
     return "(continued)"
 
 
@@ -98,7 +99,7 @@ def weaknesses(done: Sequence[Done], record: Mapping[str, Any]) -> list[str]:
         if call.name == "capability" and not call.failed:
             last = call.content.rstrip().rpartition("\n")[2]
             if last.startswith("note: "):
-                found[plain.line(last.removeprefix("note: "), 400)] = None
+                found[excerpt.line(last.removeprefix("note: "), 400)] = None
         elif call.ran and (text := postures.get(providers.get(call.name, ""), "")):
             found[text] = None
     return list(found)[:20]
@@ -130,4 +131,7 @@ def _where(record: Mapping[str, Any], scene: Scene) -> str:
     """Where to find the whole story."""
     count = len(scene.others)
     helpers = f", {count} sub-agent{'s' if count > 1 else ''}" if count else ""
-    return f"run {plain.line(record['run'], 160)} in {plain.line(record['session'], 400)}{helpers}"
+    session = os.path.basename(
+        str(record["session"])
+    )  # its path would tell the user's name to whoever gets the changeset
+    return f"run {excerpt.line(record['run'], 160)} in session {excerpt.line(session, 160)}{helpers}"

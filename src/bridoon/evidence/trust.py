@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING
 
 from bridoon.catalog.files import exposed
-from bridoon.catalog.lookup import Catalog
-from bridoon.catalog.trust import GRANTED, REVOKED
+from bridoon.catalog.survey import IN_INDEX
+from bridoon.catalog.trust import GRANTED, REVOKED, Trust
+from bridoon.evidence import excerpt
 from bridoon.ledger.place import Place
 
+if TYPE_CHECKING:
+    from bridoon.evidence.registry import Snapshot
+
 ONLY = "its tools are listed, not run"
+MOST_NAMED = 8
+"""Tools that a notice names."""
 
 Files = tuple[int, ...]
 """Tells one set of files from another that came into its place."""
@@ -35,13 +42,27 @@ def identity(place: Place) -> Files:
     return tuple(found)
 
 
-def distrust(catalog: Catalog, env: Mapping[str, str], place: Place) -> str:
+def distrust(trust: Trust, env: Mapping[str, str], place: Place) -> str:
     """Why registered tools are neither run nor probed; empty when they may be.
 
     A database that came with a checkout, or that others can write, is not the user's own. `hs trust` for the
     `.harness` beside it, and HARNESS_TRUST=1, say yes.
     """
     database = place.database
+    if reason := open_to_others(place):
+        return reason
+    if granted(trust, env, place):
+        return ""
+    beside = harness(place)
+    if beside and trust.state(beside) == REVOKED:
+        return f"{beside} is not trusted any more: the tools of {database} are listed, not run"
+    if trust.allowed(database):
+        return ""
+    return f"{database} {IN_INDEX}: {ONLY}, {_until(place)}"
+
+
+def open_to_others(place: Place) -> str:
+    """Why nobody can answer for a database: others can write it. Empty when they cannot."""
     for path in files(place):
         try:
             reason = exposed(os.stat(path))
@@ -51,41 +72,47 @@ def distrust(catalog: Catalog, env: Mapping[str, str], place: Place) -> str:
             reason = "it cannot be looked at"
         if reason:
             return f"{path}: {reason}; {ONLY}"
-    if granted(catalog, env, place):
-        return ""
-    harness = _harness(place)
-    if harness and catalog.trust.state(harness) == REVOKED:
-        return f"{harness} is not trusted any more: the tools of {database} are listed, not run"
-    if catalog.trust.allowed(database):
-        return ""
-    return f"{database} came with a checkout: {ONLY}, {_until(place)}"
+    return ""
 
 
-def granted(catalog: Catalog, env: Mapping[str, str], place: Place) -> bool:
+def granted(trust: Trust, env: Mapping[str, str], place: Place) -> bool:
     """Whether a person said that everything here may be used, whoever it is from."""
     if env.get("HARNESS_TRUST") == "1":
         return True
-    harness = _harness(place)
-    return bool(harness) and catalog.trust.state(harness) == GRANTED and catalog.trust.allowed(harness)
+    beside = harness(place)
+    return bool(beside) and trust.state(beside) == GRANTED and trust.allowed(beside)
 
 
-def barred(catalog: Catalog, env: Mapping[str, str], place: Place, foreign: frozenset[str]) -> frozenset[str]:
-    """Which of the tools that a changeset registered may not be used, in a ledger of the user's own."""
-    return frozenset() if foreign and granted(catalog, env, place) else foreign
+def barred(trust: Trust, env: Mapping[str, str], place: Place, seen: Snapshot, why: str) -> dict[str, str]:
+    """The names of the tools that may not be used, each with the reason. `why`: what `distrust` said."""
+    if why:
+        return {tool.name: why for tool in seen.tools}
+    if not seen.foreign or granted(trust, env, place):
+        return {}
+    return dict.fromkeys(seen.foreign, f"it came in a changeset: listed, not run, {_until(place)}")
 
 
-def told(names: Collection[str], place: Place) -> str:
-    """What is said of tools that a changeset registered, in a ledger of the user's own."""
+def told(names: Collection[str], place: Place, why: str) -> str:
+    """What a person is told of tools that are listed only. `why`: what `distrust` said."""
+    shown = ", ".join(excerpt.several([excerpt.line(name, 60) for name in sorted(names)], MOST_NAMED))
+    if why:
+        return f"{why}; they are: {shown}"
     count = f"{len(names)} tools" if len(names) > 1 else "a tool"
-    return f"{count} of {place.database} came in a changeset: listed, not run, {_until(place)}"
+    return f"{count} of {place.database} ({shown}) came in a changeset: listed, not run, {_until(place)}"
 
 
-def _harness(place: Place) -> str:
+def allowed_now(lines: list[str]) -> str:
+    """What a person is told of tools that may be used because of a yes that was said before they came."""
+    shown = "; ".join(excerpt.several(lines, MOST_NAMED))
+    return f"registered by others in changesets, and may be used since you trust what is here: {shown}"
+
+
+def harness(place: Place) -> str:
     """The `.harness` beside a database. A link that came with a checkout must not borrow what was said of another."""
     path = os.path.join(os.path.dirname(place.database), ".harness")
     return path if os.path.isdir(path) and not os.path.islink(path) else ""
 
 
 def _until(place: Place) -> str:
-    first = "" if _harness(place) else "make a .harness directory beside it and "
-    return f"until you {first}say hs trust {os.path.dirname(place.database)}"
+    first = "" if harness(place) else "makes a .harness directory beside it and "
+    return f"until a person {first}says hs trust {os.path.dirname(place.database)}"

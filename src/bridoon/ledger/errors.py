@@ -68,8 +68,5 @@ class TooMuch(LedgerError):
 def missing(what: str, name: object) -> Missing:
     """The error for a row that is not there."""
     which = f"there is no {what} #{name}" if isinstance(name, int) else f"no {what} is called {str(name)[:80]!r}"
-    return Missing(which, f"harness-cli query {_listing(what)} lists them")
-
-
-def _listing(what: str) -> str:
-    return {"story": "matrix", "backlog item": "backlog", "tool": "tools"}.get(what, f"{what}s")
+    listing = {"story": "matrix", "backlog item": "backlog"}.get(what, f"{what}s")
+    return Missing(which, f"harness-cli query {listing} lists them")

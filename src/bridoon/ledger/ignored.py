@@ -20,8 +20,8 @@ def advice(database: str) -> str:
         directory = os.path.dirname(directory)
     if any(_mentions(path, os.path.basename(database)) for path in files):
         return ""
-    entry = "/" + os.path.relpath(database, top) + "*"
-    return f"keep {os.path.basename(database)} out of git: add {entry} to {os.path.relpath(files[-1])}"
+    name = os.path.basename(database)  # without its directory: whoever moves it away has it in git else
+    return f"keep {name} out of git: add {name}* to {os.path.relpath(files[-1])}"
 
 
 def _mentions(path: str, name: str) -> bool:

@@ -6,34 +6,16 @@ import os
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 from bridoon.ledger.errors import Incompatible
 from bridoon.ledger.place import Place, check_run_id
 from bridoon.ledger.store import db as database
 from bridoon.ledger.store import outbox, schema, strangers
+from bridoon.ledger.store.db import Read
 
 if TYPE_CHECKING:
     from bridoon.ledger.store.write import Write
-
-
-class Read(NamedTuple):
-    """One moment of the ledger."""
-
-    db: sqlite3.Connection
-    schema: int
-
-    def one(self, sql: str, *values: Any) -> Any:
-        """The first row as a tuple; None when there is none."""
-        return self.db.execute(sql, values).fetchone()
-
-    def all(self, sql: str, *values: Any) -> list[Any]:
-        """All rows as tuples."""
-        return self.db.execute(sql, values).fetchall()
-
-    def need(self, least: int, what: str) -> None:
-        """Raise Incompatible when the schema is too old for `what`."""
-        schema.need(self.schema, least, what)
 
 
 class Ledger:
@@ -76,7 +58,7 @@ class Ledger:
 
         run_id = check_run_id(self.place.run_id) if self.place.run_id else ""
         with self.changing() as (db, version):
-            if run_id and not schema.has_own(db):
+            if run_id and not schema.has_table(db, schema.LATEST_OWN):
                 schema.make_own(db)
             yield Write(db, version, run_id, revisions=self.env.get(REVISIONS) == "1")
         self.is_changed = True
@@ -119,7 +101,11 @@ class Ledger:
     def _hand_over(self, db: sqlite3.Connection) -> None:
         try:
             if schema.has_own(db):
-                outbox.hand_over(db, self.place.changesets, self.wait)
+                for run_id in outbox.hand_over(db, self.place.changesets, self.wait):
+                    self.warnings.append(
+                        f"earlier operations of run {run_id} are in a file that is not in this checkout (is another "
+                        "branch checked out?); its changeset here begins without them"
+                    )
         except (OSError, sqlite3.Error) as wrong:
             reason = getattr(wrong, "strerror", None) or wrong
             self.warnings.append(

@@ -12,6 +12,8 @@ from bridoon.ledger.cmdline.parse import Help, Version, parse
 
 PARSING = "cli.parse"
 """The operation of an envelope for a command line that is wrong."""
+LOCAL = "tool check"
+"""What it finds holds on this machine: nobody misses it in a changeset."""
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -35,7 +37,7 @@ def run(words: list[str], env: Mapping[str, str]) -> int:
         try:
             given = parse(words)
             if isinstance(given, Given):
-                name = given.command.name.replace(" ", ".")
+                name = given.command.operation
                 return _carry_out(given, env)
             return _inform(given, as_json=JSON_OPTION in words)
         except OSError as wrong:
@@ -74,7 +76,8 @@ def _carry_out(given: Given, env: Mapping[str, str]) -> int:
     _tell("note", answer.note)
     for warning in (answer.warning, *ledger.warnings):
         _tell("warning", warning)
-    if ledger.is_changed and not ledger.place.run_id and holds_changesets(ledger.place.changesets):
+    recorded = given.command.name != LOCAL and ledger.is_changed
+    if recorded and not ledger.place.run_id and holds_changesets(ledger.place.changesets):
         _tell("note", "this change is in no changeset: HARNESS_RUN_ID is not set")
     return answer.code
 
@@ -85,7 +88,7 @@ def rendered(answer: Answer, given: Given, env: Mapping[str, str]) -> bytes:
         from bridoon.ledger import protocol
 
         if not answer.bare:
-            return protocol.answered(protocol.operation(given.command.name), answer.data, env)
+            return protocol.answered(given.command.operation, answer.data, env)
         from bridoon.ledger.show import array
 
         return protocol.limited(array.pretty(answer.data))

@@ -25,11 +25,6 @@ def request_id(env: Mapping[str, str]) -> str:
     return f"req-{os.getpid()}-{time.time_ns()}"
 
 
-def operation(name: str) -> str:
-    """What a command is called in its envelope."""
-    return name.replace(" ", ".")
-
-
 def answered(name: str, result: Any, env: Mapping[str, str]) -> bytes:
     """The line for a result. Raises TooMuch when it is larger than anybody reads."""
     return limited(line({"operation": name, "protocol_version": VERSION, "request_id": request_id(env),

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from bridoon.ledger.ledger import Read
 from bridoon.ledger.store.cells import text
-from bridoon.ledger.store.target import Target
+from bridoon.ledger.store.db import Read
 
 WIDEST = 200
 """Characters of a cell of a table; JSON has them all."""
@@ -32,7 +31,7 @@ class Tool(NamedTuple):
     checked_at: str | None
 
 
-def registered(read: Read | Target, name: str | None = None) -> list[Tool]:
+def registered(read: Read, name: str | None = None) -> list[Tool]:
     """All registered tools by name, or the one of that name."""
     where, values = ("WHERE name=?", (name,)) if name is not None else ("", ())
     return [

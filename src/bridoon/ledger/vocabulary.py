@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from bridoon.ledger.errors import Invalid
+from bridoon.ledger.store.cells import compact
 
 INPUT_TYPES = ("new_spec", "spec_slice", "change_request", "new_initiative", "maintenance", "harness_improvement")
 LANES = ("tiny", "normal", "high_risk")
@@ -42,6 +43,7 @@ CAPABILITIES = (
 """Capabilities whose names are recommended; any other in kebab-case will do."""
 
 LARGEST = 2**63 - 1
+"""The largest integer that a row can hold."""
 
 
 def token(text: str) -> str:
@@ -133,13 +135,6 @@ def listed(text: str | None, label: str) -> str | None:
                 raise Invalid(f"{label} must be a JSON list of texts", 'give ["one","two"] or one,two')
             return compact(items)
     return compact([item.strip() for item in text.split(",")])
-
-
-def compact(items: list[str]) -> str:
-    """A list as JSON text without blanks."""
-    import json
-
-    return json.dumps(items, separators=(",", ":"), ensure_ascii=False)
 
 
 def unlisted(text: str | None) -> list[str]:

@@ -102,8 +102,8 @@ def execute(run_: Run, call: dict[str, Any]) -> Answer:
     tools = index(run_)
     tool = tools.by_name(call["name"])
     if tool is None:
-        near = tools.near(call["name"])
-        hint = f" (did you mean {near}?)" if near else ""
+        withheld, near = run_.catalog.withheld.get(call["name"]), tools.near(call["name"])
+        hint = f": {withheld.reason}" if withheld else f" (did you mean {near}?)" if near else ""
         return f"error: tool '{call['name']}' not found{hint}", True, [], 0.0
     wrong_arguments = misfit(tools.spec(call["name"]) or {}, call["input"])
     if wrong_arguments:

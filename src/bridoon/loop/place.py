@@ -10,9 +10,18 @@ from bridoon.catalog.lookup import Catalog
 
 Ask = Callable[[str, list[str]], "bool | None"]
 """Asks a person whether a directory is trusted, given what would run; None when there is nobody to ask."""
+Released = Callable[[str], list[str]]
+"""Tells what would run besides the files of a directory."""
 
 
-def catalog_of(env: Mapping[str, str], cwd: str, *, warn: bool = True, ask_trust: Ask | None = None) -> Catalog:
+def catalog_of(
+    env: Mapping[str, str],
+    cwd: str,
+    *,
+    warn: bool = True,
+    ask_trust: Ask | None = None,
+    released: Released | None = None,
+) -> Catalog:
     """The catalog for a working directory, read once. Notices go to standard error."""
 
     def notice(text: str) -> None:
@@ -27,6 +36,7 @@ def catalog_of(env: Mapping[str, str], cwd: str, *, warn: bool = True, ask_trust
         provider=env.get("HARNESS_PROVIDER", ""),
         notice=notice,
         ask_trust=ask_trust,
+        released=released,
     )
     catalog.refresh()
     return catalog

@@ -47,6 +47,11 @@ class Command(NamedTuple):
     more: str = ""
     """What else its reader should know."""
 
+    @property
+    def operation(self) -> str:
+        """What it is called in the envelope."""
+        return self.name.replace(" ", ".")
+
 
 class Given(NamedTuple):
     """A command line, read."""

@@ -121,7 +121,6 @@ COMMANDS = (
     ),
     Command(
         "query stories", "Show every story and whether it can be begun.", "Task state", "workgraph:stories",
-
         (Option("--id", "everything about one story", "ID"), *PAGE),
         together=ONE, since=ADDED,
         shape="{stories: [{id, title, risk_lane, contract_doc, status, verify_command, runnable}], total, limit, "

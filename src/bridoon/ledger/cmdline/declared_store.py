@@ -26,10 +26,14 @@ COMMANDS = (
         "unchanged}, backlog: {seen, added, updated, unchanged}}",
     ),
     Command(
-        "db changeset apply", "Apply one semantic changeset idempotently.", "Task state", "changeset:apply",
-        (Option("--grown", "go on with a changeset whose first part was applied before", type="flag"), JSON),
-        (CHANGESET,), since="0.1.8", database=False,
-        shape="{id, content_sha256, operation_count, result: applied|already-applied}",
+        "db changeset apply", "Apply one semantic changeset idempotently.", "Task state",
+        "changeset:apply",
+        (Option("--grown", "go on with one that was applied in part, leave an older state alone", type="flag"), JSON),
+        (Option("path", "the changeset, or the directory of all of them", "PATH", required=True),), since="0.1.8",
+        database=False,
+        shape="{id, content_sha256, operation_count, result: applied|already-applied}; with a DIRECTORY {changesets: "
+        "[{id, content_sha256, operation_count, result: applied|already-applied, carried_out}], total}",
+        more="All changesets of a directory are carried out together, all or nothing, in the order of db rebuild.",
     ),
     Command(
         "db rebuild", "Rebuild a fresh harness.db from semantic changesets.", "Task state", "changeset:rebuild",

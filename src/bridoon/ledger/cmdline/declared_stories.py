@@ -26,6 +26,7 @@ FAMILY = (
     Option("--child", "the story that is a part of it", "ID", required=True),
     JSON,
 )
+VERIFIED = "id, verify_command, result: pass|fail, recorded, exit_code, timed_out, seconds, reasons, output"
 LINK_STORY = Option("--story", "the story", "ID", required=True)
 LINK_BACKLOG = Option("--backlog", "the backlog item", "NUMBER", required=True, type="integer")
 
@@ -80,16 +81,15 @@ COMMANDS = (
         "story verify", "Run one story verify_command and record pass/fail.", "Verification", "story:verify",
         (TIMEOUT, JSON), (STORY,), since="0.1.6",
         more="Exit code 1 when the verification fails.",
-        shape="{id, verify_command, result: pass|fail, recorded, exit_code, timed_out, seconds, reasons, "
-        "output}",
+        shape=f"{{{VERIFIED}}}",
     ),
     Command(
         "story verify-all",
         "Run all configured story verification commands and skip stories without one.",
         "Verification", "story:verify_all", (TIMEOUT, JSON), since="0.1.8",
         more="Exit code 1 when one of them fails.",
-        shape="{stories: [{id, verify_command, result: pass|fail, recorded, exit_code, timed_out, seconds, reasons, "
-        "output} or {id, verify_command, result: skipped}], total, passed, failed, skipped}",
+        shape=f"{{stories: [{{{VERIFIED}}} or {{id, verify_command, result: skipped}}], total, passed, failed, "
+        "skipped}",
     ),
     Command(
         "decision add", "Create a durable decision record.", "Project memory", "decision:add",
@@ -110,8 +110,7 @@ COMMANDS = (
         "decision verify", "Run one decision verification command.", "Verification", "decision:verify",
         (TIMEOUT, JSON), (Option("id", "the decision", "ID", required=True),), since="0.1.6",
         more="Exit code 1 when the verification fails.",
-        shape="{id, verify_command, result: pass|fail, recorded, exit_code, timed_out, seconds, reasons, "
-        "output}",
+        shape=f"{{{VERIFIED}}}",
     ),
     Command(
         "story complete", "Verify a story, and close it with the backlog items that it resolves.", "Verification",

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from bridoon.ledger.store.cells import word
+from bridoon.ledger.store.schema import UIDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bridoon.ledger.ledger import Read
-    from bridoon.ledger.store.target import Target
+    from bridoon.ledger.store.db import Read
 
 STALE_DAYS = 30
 WORST = 100
@@ -89,9 +89,9 @@ class Audit(NamedTuple):
         return next(name for most, name in BANDS if self.entropy <= most)
 
 
-def audit(source: Read | Target, runnable: Callable[[str], bool]) -> Audit:
+def audit(source: Read, runnable: Callable[[str], bool]) -> Audit:
     """Look for drift. `runnable` tells whether the command of a `cli` or `binary` can be run now."""
-    observed = OBSERVED if source.schema >= 9 else ""
+    observed = OBSERVED if source.schema >= UIDS else ""
     return Audit(
         {
             "orphaned_stories": _found(source.all(ORPHANED)),
@@ -113,7 +113,7 @@ def _unverified(rows: list[tuple[object, object, object]]) -> list[Finding]:
     return _found([(name, title) for name, title, command in rows if str(command).strip()])
 
 
-def _broken(source: Read | Target, runnable: Callable[[str], bool]) -> list[Finding]:
+def _broken(source: Read, runnable: Callable[[str], bool]) -> list[Finding]:
     """Tools that cannot be run, or were missing when they were last looked for. Unknown is not broken."""
     known: dict[str, bool] = {}
     broken = []
@@ -132,7 +132,7 @@ def _broken(source: Read | Target, runnable: Callable[[str], bool]) -> list[Find
 
 def report(found: Audit) -> str:
     """The lines that `audit` prints."""
-    from bridoon.ledger.show.line import one_line
+    from bridoon.ledger.show.text import one_line
 
     lines = ["=== Harness Audit ==="]
     for category in CATEGORIES:

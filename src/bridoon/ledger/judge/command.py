@@ -30,16 +30,6 @@ class Found(NamedTuple):
     executable: bool = False
 
 
-def exists(command: str, root: str, env: Mapping[str, str]) -> bool:
-    """Whether it may be registered: its first word is a file, runnable or not, or a program on PATH."""
-    return bool(find(command, root, env).path)
-
-
-def runnable(command: str, root: str, env: Mapping[str, str]) -> bool:
-    """Whether it is there: its first word is a file with execute permission."""
-    return find(command, root, env).executable
-
-
 def find(command: str, root: str, env: Mapping[str, str]) -> Found:
     """The file that a command would run. Never raises.
 

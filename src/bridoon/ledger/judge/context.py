@@ -158,7 +158,7 @@ def _runs(item: str, command: str) -> bool:
 
 def report(trace: Trace, found: Score) -> str:
     """The lines that `score-context` prints."""
-    from bridoon.ledger.show.line import one_line
+    from bridoon.ledger.show.text import one_line
 
     lines = [f"Trace #{trace.id} | Lane: {found.lane} | Phase: {found.phase}", ""]
     for name, checks in (("Must", found.must), ("Should", found.should)):

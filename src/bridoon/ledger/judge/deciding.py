@@ -11,6 +11,7 @@ from bridoon.ledger.judge.grouping import FORM
 from bridoon.ledger.judge.lifecycle import Backlog, State
 from bridoon.ledger.judge.proposals import AUDIT, Proposal
 from bridoon.ledger.store.op import Op
+from bridoon.ledger.store.schema import WHOLE
 from bridoon.ledger.store.write import Write
 
 SHORTEST = 8
@@ -60,7 +61,7 @@ def case_of(write: Write, key: str, found: Audit, listed: list[Proposal]) -> Cas
             "there is no proposal with this key",
             f"give its Key, or {SHORTEST} or more of its hash: harness-cli propose --show-suppressed lists all keys",
         )
-    last = next((row for row in rows if row.status in lifecycle.OPEN), rows[-1])
+    last = lifecycle.speaking(rows)
     state = lifecycle.open_state(last) if last.status in lifecycle.OPEN else lifecycle.closed_state(last)
     return Case(key, state, known, found, None)
 
@@ -127,7 +128,7 @@ def put_on_list(write: Write, known: Backlog, proposal: Proposal, state: State) 
         return unkeyed.id, False
     payload = proposal.backlog()
     uid = ""
-    if write.schema >= lifecycle.NEEDED:
+    if write.schema >= WHOLE:
         payload |= {"proposal_key": proposal.key, "occurrence_kind": _kind(state)}
         uid = _identity(write, proposal.key, state)
     item = write.do(Op("backlog.add", payload, uid=uid))

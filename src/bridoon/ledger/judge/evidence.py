@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from bridoon.ledger.judge.audit import CATEGORIES, Audit
 from bridoon.ledger.judge.proposals import Member, Proposal, finding_key
 from bridoon.ledger.show.cell import plain
-from bridoon.ledger.store.cells import word
+from bridoon.ledger.store.cells import compact, word
 from bridoon.ledger.store.op import Op
+from bridoon.ledger.store.schema import columns
 
 if TYPE_CHECKING:
-    from bridoon.ledger.ledger import Read
-    from bridoon.ledger.store.target import Target
+    from bridoon.ledger.store.db import Read
     from bridoon.ledger.store.write import Write
 
 LOCAL = ("id", "uid", "intake_id", "intake_uid", "trace_id", "recorded_at_unix_ns")
@@ -42,7 +42,7 @@ class Evidence(NamedTuple):
         }
 
 
-def of_members(source: Read | Target, members: tuple[Member, ...]) -> list[Evidence]:
+def of_members(source: Read, members: tuple[Member, ...]) -> list[Evidence]:
     """The evidence that traces and interventions are. One without a uid gets one from what it says."""
     found: dict[str, Evidence] = {}
     for member in members:
@@ -58,7 +58,7 @@ def of_members(source: Read | Target, members: tuple[Member, ...]) -> list[Evide
     return list(found.values())
 
 
-def of_audit(source: Read | Target, proposal: Proposal, found: Audit) -> tuple[list[Evidence], int]:
+def of_audit(source: Read, proposal: Proposal, found: Audit) -> tuple[list[Evidence], int]:
     """The open episodes behind a proposal of the audit, and how many of its findings have none."""
     open_now = {key: (uid, fingerprint, at) for uid, key, fingerprint, at in episodes(source)}
     keys = [finding_key(proposal.pattern, each.id) for each in found.findings[proposal.pattern]]
@@ -66,7 +66,7 @@ def of_audit(source: Read | Target, proposal: Proposal, found: Audit) -> tuple[l
     return known, len(keys) - len(known)
 
 
-def episodes(source: Read | Target) -> list[Any]:
+def episodes(source: Read) -> list[Any]:
     """The open episodes: uid, finding, fingerprint, since when."""
     rows = source.all(
         "SELECT uid, finding_key, evidence_fingerprint, opened_at FROM audit_evidence_episode "
@@ -121,11 +121,8 @@ def _digest(*material: str) -> str:
     return sha256("\0".join(material).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _payload(source: Read | Target, member: Member) -> str:
+def _payload(source: Read, member: Member) -> str:
     """A row as it was, as JSON."""
-    import json
-
-    names = [row[1] for row in source.all(f"PRAGMA table_info({member.kind})") if row[1] not in LOCAL]
+    names = [name for name in columns(source.db, member.kind) if name not in LOCAL]
     row = source.one(f"SELECT {','.join(names)} FROM {member.kind} WHERE id=?", member.id)
-    whole = dict(zip(names, map(plain, row), strict=True))
-    return json.dumps(whole, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return compact(dict(zip(names, map(plain, row), strict=True)))

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from bridoon.ledger.judge import lifecycle
 from bridoon.ledger.judge.audit import CATEGORIES, Audit
 from bridoon.ledger.judge.lifecycle import Backlog, Occurrence
 from bridoon.ledger.judge.proposals import Proposal
-
-if TYPE_CHECKING:
-    from bridoon.ledger.ledger import Read
+from bridoon.ledger.store.db import Read
 
 RANKS = ("audit", "proposal_decision", "accepted_work", "outcome_review", "recurrence")
 """The kinds of open points, in the order in which they are listed."""
@@ -77,7 +75,7 @@ def _work(read: Read, known: Backlog) -> list[Point]:
     """What is accepted and not done."""
     resolvers = dict(read.all("SELECT backlog_uid, story_id FROM story_backlog_link WHERE relationship = 'resolves'"))
     points = []
-    for row in _newest(known):
+    for row in map(lifecycle.speaking, known.by_key.values()):
         if row.status != "accepted":
             continue
         story = resolvers.get(row.uid)
@@ -104,7 +102,7 @@ def _reviews(read: Read, known: Backlog) -> list[Point]:
     moment = read.one("SELECT datetime('now')")[0]
     traces = read.one("SELECT count(*) FROM trace WHERE uid IS NOT NULL")[0]
     points = []
-    for row in _newest(known):
+    for row in map(lifecycle.speaking, known.by_key.values()):
         status, outcome = last.get(row.uid, ("", ""))
         if row.status != "implemented" or status == "confirmed" or (not status and row.uid in written):
             continue
@@ -117,11 +115,6 @@ def _reviews(read: Read, known: Backlog) -> list[Point]:
         schedule = lifecycle.schedule_of(row)
         points.append(Point("outcome_review", str(row.id), row.title, state, schedule, outcome or "-", "-", action))
     return points
-
-
-def _newest(known: Backlog) -> list[Occurrence]:
-    """Of each proposal the row that speaks for it."""
-    return [next((row for row in rows if row.status in lifecycle.OPEN), rows[-1]) for rows in known.by_key.values()]
 
 
 def _due(row: Occurrence, moment: str, traces: int) -> bool:

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from bridoon.ledger.judge.audit import Audit
 from bridoon.ledger.judge.proposals import AUDIT, Proposal
 from bridoon.ledger.store.cells import number, text, word
+from bridoon.ledger.store.schema import WHOLE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bridoon.ledger.judge.evidence import Evidence
-    from bridoon.ledger.ledger import Read
-    from bridoon.ledger.store.target import Target
+    from bridoon.ledger.store.db import Read
 
-NEEDED = 14
-"""The schema from which on proposals have a life."""
 NEW, PENDING, ACCEPTED, SUPPRESSED = "new", "pending", "accepted", "suppressed"
 REGRESSION, RECONSIDERATION, LEGACY = "regression", "reconsideration", "legacy-unclassified"
 OPEN = ("proposed", "accepted")
@@ -51,6 +49,9 @@ class Unkeyed(NamedTuple):
     current_pain: str | None
     notes: str | None
     created_at: str
+
+
+Row = TypeVar("Row", Occurrence, Unkeyed)
 
 
 class State(NamedTuple):
@@ -89,13 +90,18 @@ class Backlog(NamedTuple):
         rows = self.by_title.get(proposal.title, [])
         if proposal.title in self.shared:
             rows = [row for row in rows if str(row.current_pain or "").endswith(": " + proposal.brief)]
-        return next((row for row in rows if row.status in OPEN), rows[-1] if rows else None)
+        return speaking(rows) if rows else None
 
 
-def backlog_of(source: Read | Target, found: list[Proposal]) -> Backlog:
+def speaking(rows: list[Row]) -> Row:
+    """Of several rows the one that speaks for a proposal: an open one, else the newest."""
+    return next((row for row in rows if row.status in OPEN), rows[-1])
+
+
+def backlog_of(source: Read, found: list[Proposal]) -> Backlog:
     """Read what the backlog says; at a schema without keys all rows are unkeyed."""
     shared = _shared(found)
-    if source.schema < NEEDED:
+    if source.schema < WHOLE:
         sql = (
             "SELECT id, NULL, status, title, discovered_while, current_pain, notes, created_at FROM backlog ORDER BY id"
         )
@@ -143,7 +149,7 @@ def _occurrence(row: Sequence[object]) -> Occurrence:
     return Occurrence._make((row_id, *map(word, words), *told, number(after_traces), number(baseline)))
 
 
-def state_of(source: Read | Target, known: Backlog, proposal: Proposal, found: Audit) -> State:
+def state_of(source: Read, known: Backlog, proposal: Proposal, found: Audit) -> State:
     """Where a proposal stands now. `source` is only asked when earlier decisions must be compared with evidence."""
     rows = known.occurrences(proposal)
     if not rows:
@@ -152,7 +158,7 @@ def state_of(source: Read | Target, known: Backlog, proposal: Proposal, found: A
             return State(NEW, "nobody has decided yet")
         detail = f"backlog item #{legacy.id} ({legacy.status}) has this title and no key"
         return State(LEGACY, detail + "; backlog reconcile can tell whether they are the same", legacy.id)
-    last = next((row for row in rows if row.status in OPEN), rows[-1])
+    last = speaking(rows)
     if last.status in OPEN:
         return open_state(last)
     fresh = _fresh(source, known, rows, proposal, found)
@@ -185,7 +191,7 @@ def schedule_of(row: Occurrence) -> str:
     return row.schedule or "not scheduled"
 
 
-def _fresh(source: Read | Target, known: Backlog, rows: list[Occurrence], proposal: Proposal, found: Audit) -> int:
+def _fresh(source: Read, known: Backlog, rows: list[Occurrence], proposal: Proposal, found: Audit) -> int:
     """How many pieces of evidence no decision has covered and were observed since the newest row was closed."""
     from bridoon.ledger.judge import evidence
 

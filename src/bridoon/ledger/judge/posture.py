@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from bridoon.ledger import vocabulary
 from bridoon.ledger.errors import Invalid
-from bridoon.ledger.ledger import Read
-from bridoon.ledger.registry import Tool, registered
+from bridoon.ledger.registry import Tool
 
 INACTIVE, DEGRADED, FULL = "inactive", "degraded", "full"
 
@@ -26,6 +25,8 @@ class Posture(NamedTuple):
     """Nobody has confirmed them: never checked, or nothing to check them by."""
     unusable: list[Tool]
     """Of a kind that the asking runtime cannot use: for it they do not exist."""
+    barred: list[Tool]
+    """Somebody else's, and not trusted: neither run nor probed, so they do not exist either."""
 
     @property
     def providers(self) -> int:
@@ -34,34 +35,42 @@ class Posture(NamedTuple):
 
 
 def posture(
-    read: Read,
+    tools: Iterable[Tool],
     capability: str,
     can: Collection[str] = vocabulary.TOOL_KINDS,
     failed: Collection[str] = (),
+    barred: Collection[str] = (),
 ) -> Posture:
     """The posture of one capability. `can`: kinds that the asking runtime can use; `failed`: names of tools that failed
-    when they were called in this run. Raises Invalid for what is no capability."""
+    when they were called in this run; `barred`: names of those that it does not trust. Raises Invalid for what is no
+    capability."""
     name = vocabulary.capability(capability)
-    return judge(name, [tool for tool in registered(read) if provides(tool, name)], can, failed)
+    return _judge(name, [tool for tool in tools if provides(tool, name)], can, failed, barred)
 
 
-def postures(read: Read, can: Collection[str] = vocabulary.TOOL_KINDS, failed: Collection[str] = ()) -> list[Posture]:
-    """The postures of all capabilities that a registered tool has, by their names."""
-    groups: dict[str, list[Tool]] = {}
-    for tool in registered(read):
-        if key := vocabulary.token(tool.capability or ""):
-            groups.setdefault(key.replace("_", "-"), []).append(tool)
-    return [judge(name, groups[name], can, failed) for name in sorted(groups)]
-
-
-def judge(
-    capability: str,
-    tools: Sequence[Tool],
+def postures(
+    tools: Iterable[Tool],
     can: Collection[str] = vocabulary.TOOL_KINDS,
     failed: Collection[str] = (),
+    barred: Collection[str] = (),
+) -> list[Posture]:
+    """The postures of all capabilities that somebody provides, by their names."""
+    groups: dict[str, list[Tool]] = {}
+    for tool in tools:
+        if name := spelt(tool.capability):
+            groups.setdefault(name, []).append(tool)
+    return [_judge(name, groups[name], can, failed, barred) for name in sorted(groups)]
+
+
+def spelt(capability: str | None) -> str:
+    """The plain spelling of a capability, however a row spells it."""
+    return vocabulary.token(capability or "").replace("_", "-")
+
+
+def _judge(
+    capability: str, tools: Sequence[Tool], can: Collection[str], failed: Collection[str], barred: Collection[str]
 ) -> Posture:
-    """The posture of a capability that these tools provide."""
-    usable = [tool for tool in tools if tool.kind in can]
+    usable = [tool for tool in tools if tool.kind in can and tool.name not in barred]
     standing = {"present": [], "missing": [], "unknown": []}  # type: dict[str, list[Tool]]
     for tool in usable:
         status = tool.status if tool.status in standing else "unknown"
@@ -73,7 +82,8 @@ def judge(
         standing["present"],
         standing["missing"],
         standing["unknown"],
-        [tool for tool in tools if tool.kind not in can],
+        [tool for tool in tools if tool.kind not in can and tool.name not in barred],
+        [tool for tool in tools if tool.name in barred],
     )
 
 

@@ -11,9 +11,6 @@ from functools import partial
 from typing import NamedTuple, Protocol
 
 from bridoon.ledger.judge import command
-from bridoon.ledger.judge.command import exists, runnable
-
-__all__ = ["BUDGET", "Probed", "Verdict", "exists", "probe", "runnable"]
 
 BUDGET = 2.0
 """Seconds for each tool, whatever it takes: names to resolve, addresses to try, paths to look at."""

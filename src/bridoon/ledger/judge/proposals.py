@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from bridoon.ledger.judge.audit import CATEGORIES, Audit
 from bridoon.ledger.judge.grouping import THRESHOLD, Group, groups, key_of, short, token_of
 from bridoon.ledger.store.cells import word
-
-if TYPE_CHECKING:
-    from bridoon.ledger.ledger import Read
-    from bridoon.ledger.store.target import Target
+from bridoon.ledger.store.db import Read
+from bridoon.ledger.store.schema import UIDS
 
 ORIGIN = "harness-cli propose"
 """What the backlog says a proposal was discovered while doing."""
+SURE = 3
+"""How often something must come back for a proposal of high confidence."""
 PATTERN_MOST = 500
 """Characters of a pattern in the evidence; programs get all of it beside."""
 FRICTION, INTERVENTION, AUDIT = "friction", "intervention", "audit"
@@ -77,7 +77,7 @@ class Proposal(NamedTuple):
         }
 
 
-def proposals(source: Read | Target, found: Audit) -> list[Proposal]:
+def proposals(source: Read, found: Audit) -> list[Proposal]:
     """All proposals: from friction, from interventions, from drift, each in the order of their first appearance."""
     return [
         *(_friction(group) for group in groups(frictions(source)) if len(group.members) >= THRESHOLD),
@@ -90,9 +90,9 @@ def proposals(source: Read | Target, found: Audit) -> list[Proposal]:
     ]
 
 
-def frictions(source: Read | Target) -> list[tuple[str, Member]]:
+def frictions(source: Read) -> list[tuple[str, Member]]:
     """Every friction that somebody noted, with its trace."""
-    uid = "uid" if source.schema >= 9 else "NULL"
+    uid = "uid" if source.schema >= UIDS else "NULL"
     rows = source.all(
         f"SELECT id, harness_friction, created_at, {uid} FROM trace WHERE harness_friction IS NOT NULL ORDER BY id"
     )
@@ -103,9 +103,9 @@ def frictions(source: Read | Target) -> list[tuple[str, Member]]:
     ]
 
 
-def interventions(source: Read | Target) -> list[tuple[str, Member]]:
+def interventions(source: Read) -> list[tuple[str, Member]]:
     """Every intervention that says what it was, with its row."""
-    uid = "uid" if source.schema >= 9 else "NULL"
+    uid = "uid" if source.schema >= UIDS else "NULL"
     rows = source.all(f"SELECT id, type, description, created_at, {uid} FROM intervention ORDER BY id")
     return [
         (f"{word(kind)}: {text}", Member("intervention", number, f"{word(kind)}: {text}", word(at), word(own) or None))
@@ -119,50 +119,50 @@ def finding_key(category: str, name: str) -> str:
     return f"audit.finding:v1:{category}:{name}"
 
 
-def confidence_of(count: int) -> str:
-    """How sure a proposal is that comes back so often."""
-    return "high" if count >= 3 else "medium"
-
-
 def _brief(pattern: str) -> str:
     whole = " ".join(pattern[: 4 * PATTERN_MOST].split())
     return whole if len(whole) <= PATTERN_MOST else whole[: PATTERN_MOST - 3] + "..."
 
 
 def _friction(group: Group) -> Proposal:
-    count = len(group.members)
-    return Proposal(
+    return _repeated(
         FRICTION,
-        TITLES[FRICTION] + short(group.text),
-        COMPONENTS[FRICTION],
-        confidence_of(count),
-        f"{count} traces report: {_brief(group.text)}",
+        group,
+        group.token.replace("_", " "),
+        "traces report",
         "Fewer traces report this friction.",
-        "normal",
         "Find what causes it, and remove the cause or write down the way around it where the work begins.",
         "No new trace reports it in the next runs that do such work.",
-        key_of(COMPONENTS[FRICTION], TITLES[FRICTION] + group.token.replace("_", " ")),
-        group.text,
-        count,
-        tuple(group.members),
     )
 
 
 def _intervention(group: Group) -> Proposal:
-    count = len(group.members)
     kind, _, description = group.text.partition(": ")
-    words = token_of(description).replace("_", " ")
-    return Proposal(
+    return _repeated(
         INTERVENTION,
-        TITLES[INTERVENTION] + short(group.text),
-        COMPONENTS[INTERVENTION],
-        confidence_of(count),
-        f"{count} interventions say: {_brief(group.text)}",
+        group,
+        f"{kind}: {token_of(description).replace('_', ' ')}",
+        "interventions say",
         "Nobody has to step in for this reason again.",
-        "normal",
         "Turn what people keep saying into an instruction, a check or a gate that comes before them.",
         "No new intervention says it in the next runs that do such work.",
-        key_of(COMPONENTS[INTERVENTION], f"{TITLES[INTERVENTION]}{kind}: {words}"),
+    )
+
+
+def _repeated(source: str, group: Group, words: str, verb: str, impact: str, action: str, validation: str) -> Proposal:
+    """A proposal about what comes back; `words` are those of its key."""
+    count, component = len(group.members), COMPONENTS[source]
+    return Proposal(
+        source,
+        TITLES[source] + short(group.text),
+        component,
+        "high" if count >= SURE else "medium",
+        f"{count} {verb}: {_brief(group.text)}",
+        impact,
+        "normal",
+        action,
+        validation,
+        key_of(component, TITLES[source] + words),
         group.text,
         count,
         tuple(group.members),

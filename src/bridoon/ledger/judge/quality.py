@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from bridoon.ledger.errors import Missing, missing
 from bridoon.ledger.store.cells import number, text
+from bridoon.ledger.store.db import Read
 from bridoon.ledger.vocabulary import unlisted
-
-if TYPE_CHECKING:
-    from bridoon.ledger.ledger import Read
-    from bridoon.ledger.store.target import Target
 
 TIERS = ("incomplete", "minimal", "standard", "detailed")
 """By their number."""
@@ -73,7 +70,7 @@ class Quality(NamedTuple):
         return self.required is None or self.tier >= self.required
 
 
-def find(source: Read | Target, trace_id: int | None) -> Trace:
+def find(source: Read, trace_id: int | None) -> Trace:
     """A trace by its id; the latest for None. Raises Missing."""
     own = Trace._fields[: Trace._fields.index("intake_lane")]
     columns = ",".join(f"trace.{name}" for name in own)
@@ -194,6 +191,6 @@ def facts(trace: Trace, quality: Quality) -> dict[str, object]:
 
 
 def _shown(text: str | None) -> str:
-    from bridoon.ledger.show.line import one_line
+    from bridoon.ledger.show.text import one_line
 
     return one_line(text or "", 60)

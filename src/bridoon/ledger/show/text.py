@@ -21,6 +21,12 @@ def clean_lines(text: str) -> str:
     return "\n".join("\t".join(map(clean, line.split("\t"))) for line in text.split("\n"))
 
 
+def one_line(text: object, limit: int = 200) -> str:
+    """The text on one line, cut after `limit` characters: for reports that list many."""
+    head = clean(str(text)[: limit + 1])
+    return head if len(head) <= limit else head[: max(limit - 3, 0)] + "..."
+
+
 def width(text: str) -> int:
     """How many columns of a terminal a cleaned text takes."""
     if text.isascii():

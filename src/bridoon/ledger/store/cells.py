@@ -1,4 +1,4 @@
-"""Cells of rows that any program may have written: a column of texts can hold bytes, one of numbers can hold a text."""
+"""Cells of rows, read and written. Any program may have written them: a column of texts can hold bytes, for example."""
 
 from __future__ import annotations
 
@@ -15,6 +15,13 @@ def text(value: Any) -> str | None:
 def word(value: Any) -> str:
     """The same, and the empty text for NULL."""
     return text(value) or ""
+
+
+def compact(value: Any) -> str:
+    """A value as JSON without blanks, its keys in order: the same value is the same text everywhere."""
+    import json
+
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
 def number(value: Any) -> int | None:

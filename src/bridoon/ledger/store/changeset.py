@@ -60,10 +60,6 @@ class Changeset(NamedTuple):
         return digest
 
 
-class Duplicate(ValueError):
-    """A key stands twice in one object: which value counts would be a matter of taste."""
-
-
 def read(path: str, shown: str = "") -> Changeset:
     """Read and check a file. Errors call it `shown`.
 
@@ -133,7 +129,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
         names = [name for name, _ in pairs]
-        raise Duplicate(f"the key {next(name for name in names if names.count(name) > 1)[:80]!r} stands twice")
+        raise ValueError(f"the key {next(name for name in names if names.count(name) > 1)[:80]!r} stands twice")
     return found
 
 

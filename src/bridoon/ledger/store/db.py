@@ -1,4 +1,4 @@
-"""Connections: to read, to write, and what SQLite's errors mean to people."""
+"""Connections: to read, to write, to ask one moment, and what SQLite's errors mean to people."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from bridoon.ledger.errors import Conflict, Incompatible, Invalid, LedgerError
+from bridoon.ledger.place import holds_changesets
+from bridoon.ledger.store import schema
 
 WAIT = 30.0
 """Seconds to wait for other processes that hold the database."""
@@ -43,6 +46,26 @@ MEANINGS: tuple[tuple[tuple[str, ...], type[LedgerError], str, str], ...] = (
 """What begins the name of an error of SQLite, and what it means."""
 
 
+class Read:
+    """One moment of a ledger, which can be asked."""
+
+    def __init__(self, db: sqlite3.Connection, version: int) -> None:
+        self.db = db
+        self.schema = version
+
+    def one(self, sql: str, *values: Any) -> Any:
+        """The first row as a tuple; None when there is none."""
+        return self.db.execute(sql, values).fetchone()
+
+    def all(self, sql: str, *values: Any) -> list[Any]:
+        """All rows as tuples."""
+        return self.db.execute(sql, values).fetchall()
+
+    def need(self, least: int, what: str) -> None:
+        """Raise Incompatible when the schema is too old for `what`."""
+        schema.need(self.schema, least, what)
+
+
 def uri(path: str, **options: str) -> str:
     """The URI of a database file. A second slash in front would begin the name of a host."""
     path = "/" + path.lstrip("/") if path.startswith("//") else path
@@ -53,7 +76,8 @@ def uri(path: str, **options: str) -> str:
 def connect(path: str, *, mode: str = "rw", wait: float = WAIT) -> sqlite3.Connection:
     """A connection that begins transactions only when told, with foreign keys on.
 
-    `mode`: `rw` (must exist), `rwc` (is made), `ro`, `immutable` (nobody writes it). Raises sqlite3.Error.
+    `mode`: `rw` (must exist), `rwc` (is made), `ro`, `immutable` (nobody writes it: only
+    the main file is looked at, and nothing is created). Raises sqlite3.Error.
     """
     options = {"immutable": "1", "mode": "ro"} if mode == "immutable" else {"mode": mode}
     db = sqlite3.connect(uri(path, **options), uri=True, isolation_level=None, timeout=wait)
@@ -132,12 +156,7 @@ def open_to_read(path: str, wait: float = WAIT) -> sqlite3.Connection:
                 f"{path} cannot be read here: the newest rows are still in {path}-wal",
                 "read it once where its directory can be written; nothing was changed",
             )
-        return peek(path)
-
-
-def peek(path: str) -> sqlite3.Connection:
-    """A connection that creates nothing at all, not even for a moment; it sees what is in the main file."""
-    return connect(path, mode="immutable")
+        return connect(path, mode="immutable")
 
 
 def must_exist(path: str) -> None:
@@ -155,8 +174,6 @@ def must_exist(path: str) -> None:
 def recorded_beside(path: str) -> str:
     """The directory of changesets beside a database, as a shell here takes it, when it holds any; else nothing."""
     import shlex
-
-    from bridoon.ledger.place import holds_changesets
 
     directory = os.path.join(os.path.dirname(path), ".harness", "changesets")
     try:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from bridoon.ledger.errors import Incompatible
+from bridoon.ledger.store.cells import compact
 
 HEADER = "changeset.header"
 
@@ -60,8 +61,6 @@ class Op(NamedTuple):
 
     def line(self) -> str:
         """The line of a changeset, without its end."""
-        import json
-
         whole: dict[str, Any] = {"op": self.name, "payload": self.payload, "version": self.version}
         if self.uid:
             whole["uid"] = self.uid
@@ -71,7 +70,7 @@ class Op(NamedTuple):
             whole["recorded_at_unix_ns"] = self.at
         if self.expected_revision is not None:
             whole["expected_revision"] = self.expected_revision
-        return json.dumps(whole, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        return compact(whole)
 
 
 def _texts(*names: str, required: tuple[str, ...] = ()) -> tuple[Field, ...]:

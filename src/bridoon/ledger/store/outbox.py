@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from bridoon.ledger.place import ENDING, is_run_id
 from bridoon.ledger.store import db as database
-from bridoon.ledger.store.cells import number, word
-from bridoon.ledger.store.schema import version_of
+from bridoon.ledger.store.cells import compact, number, word
+from bridoon.ledger.store.schema import columns, version_of
 
 if TYPE_CHECKING:
     from bridoon.ledger.store.op import Op
@@ -35,6 +35,8 @@ class Pen:
 
     def note(self, op: Op) -> None:
         """Put the line of an operation into the outbox."""
+        from bridoon.ledger.store.touched import NOTE, row_of
+
         line = op.line()
         self._ops += 1
         if self._continues:
@@ -52,6 +54,9 @@ class Pen:
             "ON CONFLICT(run_id) DO UPDATE SET ops=excluded.ops, digest=excluded.digest, last_at=excluded.last_at",
             (self._run_id, self._ops, self._digest, op.at),
         )
+        row = row_of(op)
+        if row is not None:
+            self._db.execute(NOTE, (*row, op.at))
         self._db.execute(
             "INSERT INTO bridoon_outbox (run_id, ordinal, line) VALUES (?, ?, ?)", (self._run_id, self._ops, line)
         )
@@ -59,7 +64,7 @@ class Pen:
 
 def _forget_hash(db: sqlite3.Connection, run_id: str) -> None:
     """A run that was applied from a file and goes on here is no longer what that file holds."""
-    if any(row[1] == "content_sha256" for row in db.execute("PRAGMA table_info(changeset_applied)")):
+    if "content_sha256" in columns(db, "changeset_applied"):
         db.execute(
             "UPDATE changeset_applied SET content_sha256=NULL WHERE id=? AND content_sha256 IS NOT NULL", (run_id,)
         )
@@ -74,12 +79,9 @@ def chain(digest: str, line: str) -> str:
 
 def header(run_id: str, schema: int) -> str:
     """The first line of a changeset."""
-    import json
-
     from bridoon.ledger.store.op import HEADER
 
-    head = {"base_schema_version": schema, "op": HEADER, "run_id": run_id, "version": 1}
-    return json.dumps(head, sort_keys=True, separators=(",", ":"))
+    return compact({"base_schema_version": schema, "op": HEADER, "run_id": run_id, "version": 1})
 
 
 def is_waiting(db: sqlite3.Connection) -> bool:
@@ -87,28 +89,42 @@ def is_waiting(db: sqlite3.Connection) -> bool:
     return db.execute("SELECT 1 FROM bridoon_outbox LIMIT 1").fetchone() is not None
 
 
-def hand_over(db: sqlite3.Connection, directory: str, wait: float) -> None:
-    """Append what the outbox holds to the files of its runs, then take it out. Raises OSError, sqlite3.Error."""
+def hand_over(db: sqlite3.Connection, directory: str, wait: float) -> list[str]:
+    """Append what the outbox holds to the files of its runs, then take it out. Raises OSError, sqlite3.Error.
+
+    Which runs had written more before than their file holds now: it was another one.
+    """
     if not is_waiting(db):
-        return
+        return []
+    short = []
     os.makedirs(directory, exist_ok=True)
     for (run_id,) in db.execute("SELECT DISTINCT run_id FROM bridoon_outbox ORDER BY seq").fetchall():
-        if is_run_id(run_id):  # else somebody put it there who wants a file of ours elsewhere
-            _hand_over_run(db, directory, run_id, wait)
+        if not is_run_id(run_id):  # somebody put it there who wants a file of ours elsewhere
+            continue
+        if _hand_over_run(db, directory, run_id, wait):
+            short.append(run_id)
+    return short
 
 
-def _hand_over_run(db: sqlite3.Connection, directory: str, run_id: str, wait: float) -> None:
+def _hand_over_run(db: sqlite3.Connection, directory: str, run_id: str, wait: float) -> bool:
+    """Append the lines of one run; whether its file lacks what it had written before."""
     fd = _open_alone(os.path.join(directory, run_id + ENDING), wait)
     try:
-        rows = db.execute("SELECT seq, line FROM bridoon_outbox WHERE run_id=? ORDER BY seq", (run_id,)).fetchall()
+        rows = db.execute(
+            "SELECT seq, line, ordinal FROM bridoon_outbox WHERE run_id=? ORDER BY seq", (run_id,)
+        ).fetchall()
         if not rows:
-            return
+            return False
         known = db.execute("SELECT size FROM bridoon_run WHERE run_id=?", (run_id,)).fetchone()
-        lines = [word(line).encode() for _, line in rows]
-        size = _append(fd, lines, header(run_id, version_of(db)), number(known[0]) or -1 if known else -1)
+        known_size = number(known[0]) or -1 if known else -1
+        there = os.fstat(fd).st_size
+        is_short = there < known_size or (there == 0 and (number(rows[0][2]) or 0) > 1)
+        lines = [word(line).encode() for _, line, _ in rows]
+        size = _append(fd, lines, header(run_id, version_of(db)), known_size)
         with database.transaction(db, wait):
             db.execute("UPDATE bridoon_run SET size=? WHERE run_id=?", (size, run_id))
             db.execute("DELETE FROM bridoon_outbox WHERE run_id=? AND seq<=?", (run_id, rows[-1][0]))
+        return is_short
     finally:
         os.close(fd)
 

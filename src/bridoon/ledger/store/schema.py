@@ -16,7 +16,9 @@ NEWEST = 14
 OLDEST_USABLE = 6
 """The version from which on all commands of the first releases work."""
 
-OWN_VERSION = 1
+DEPENDENCIES, HIERARCHY, UIDS, WHOLE = 7, 8, 9, 14
+"""From which versions on there are dependencies of stories, their hierarchy, identities of rows, and all the rest."""
+
 OWN = """
 CREATE TABLE IF NOT EXISTS bridoon_version (version INTEGER PRIMARY KEY);
 CREATE TABLE IF NOT EXISTS bridoon_run (
@@ -33,6 +35,12 @@ CREATE TABLE IF NOT EXISTS bridoon_outbox (
     line TEXT NOT NULL
 );
 CREATE TABLE IF NOT EXISTS bridoon_foreign_tool (name TEXT PRIMARY KEY);
+CREATE TABLE IF NOT EXISTS bridoon_touched (
+    kind TEXT NOT NULL,
+    name TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    PRIMARY KEY (kind, name)
+) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS bridoon_trace_story ON trace(story_id);
 CREATE INDEX IF NOT EXISTS bridoon_trace_intake ON trace(intake_id);
 CREATE INDEX IF NOT EXISTS bridoon_intervention_trace ON intervention(trace_id);
@@ -41,12 +49,17 @@ INSERT OR IGNORE INTO bridoon_version (version) VALUES (1);
 """`bridoon_run`: what we know of a changeset (how many operations, a digest of their lines one after the other,
 how large its file was when we last wrote it).
 `bridoon_outbox`: lines that are committed and not yet appended to the file of their run.
-`bridoon_foreign_tool`: tools that a changeset registered, not somebody here."""
+`bridoon_foreign_tool`: tools that a changeset registered, not somebody here.
+`bridoon_touched`: when the newest change of a row was recorded that is in a changeset."""
+
+
+LATEST_OWN = "bridoon_touched"
+"""The one that came last: with it, all are there."""
 
 
 def version_of(db: sqlite3.Connection) -> int:
     """The version of the database, 0 when it has none. Raises Incompatible when it is no ledger at all."""
-    if not db.execute("SELECT 1 FROM sqlite_master WHERE type='table' AND name='schema_version'").fetchone():
+    if not has_table(db, "schema_version"):
         return 0
     try:
         row = db.execute("SELECT max(version) FROM schema_version").fetchone()
@@ -82,10 +95,19 @@ def need(version: int, least: int, what: str) -> None:
         )
 
 
+def has_table(db: sqlite3.Connection, name: str) -> bool:
+    """Whether there is a table of that name."""
+    return db.execute("SELECT 1 FROM sqlite_master WHERE type='table' AND name=?", (name,)).fetchone() is not None
+
+
+def columns(db: sqlite3.Connection, table: str) -> list[str]:
+    """The columns of a table in their order; none when it is not there."""
+    return [row[1] for row in db.execute(f"PRAGMA table_info({table})")]
+
+
 def has_own(db: sqlite3.Connection) -> bool:
-    """Whether our own tables are there."""
-    found = db.execute("SELECT 1 FROM sqlite_master WHERE type='table' AND name='bridoon_version'").fetchone()
-    return found is not None
+    """Whether our own tables are there, be they of an earlier state of ours."""
+    return has_table(db, "bridoon_version")
 
 
 def make_own(db: sqlite3.Connection) -> None:

@@ -8,10 +8,12 @@ import sqlite3
 from typing import NamedTuple
 
 from bridoon.ledger.errors import LedgerError
-from bridoon.ledger.ledger import Ledger, Read
+from bridoon.ledger.ledger import Ledger
 from bridoon.ledger.store import db as database
+from bridoon.ledger.store import schema
+from bridoon.ledger.store.db import Read
 from bridoon.ledger.store.publish import new_database
-from bridoon.ledger.store.workgraph import graph_revision
+from bridoon.ledger.store.workgraph import graph_of
 
 
 class Snapshot(NamedTuple):
@@ -29,11 +31,12 @@ def snapshot(ledger: Ledger, output: str) -> Snapshot:
     output = os.path.normpath(output)
     with new_database(output) as temporary:
         with ledger.reading() as read:
-            logical, graph = logical_hash(read.db), graph_revision(read).revision
+            logical, graph = logical_hash(read.db), graph_of(read).revision
             copied = _copy(read, temporary, ledger.wait)
         if copied != logical:
             raise LedgerError("the copy differs from its source", "nothing was written")
-        content = _file_hash(temporary)
+        with open(temporary, "rb") as file:
+            content = hashlib.file_digest(file, "sha256").hexdigest()
     return Snapshot(output, logical, graph, content)
 
 
@@ -64,7 +67,7 @@ def _copy(read: Read, temporary: str, wait: float) -> str:
         try:
             read.db.backup(db)
             db.execute("PRAGMA journal_mode=DELETE")
-            if db.execute("SELECT 1 FROM sqlite_master WHERE name='bridoon_outbox'").fetchone():
+            if schema.has_own(db):
                 db.execute("DELETE FROM bridoon_outbox")  # the source hands these lines over, not its copy
             problems = db.execute("PRAGMA integrity_check(3)").fetchall()
             if problems != [("ok",)]:
@@ -72,11 +75,3 @@ def _copy(read: Read, temporary: str, wait: float) -> str:
             return logical_hash(db)
         finally:
             db.close()
-
-
-def _file_hash(path: str) -> str:
-    digest = hashlib.sha256()
-    with open(path, "rb") as file:
-        while chunk := file.read(1 << 20):
-            digest.update(chunk)
-    return digest.hexdigest()

@@ -7,7 +7,9 @@ from importlib import import_module
 from typing import Any
 
 from bridoon.ledger.errors import Conflict, missing
+from bridoon.ledger.store.db import Read
 from bridoon.ledger.store.op import KINDS, Op
+from bridoon.ledger.store.schema import columns
 
 ROWS = {
     "intake": "intake",
@@ -37,12 +39,11 @@ REMOVED = ("tool",)
 """Tables whose rows can go again."""
 
 
-class Target:
+class Target(Read):
     """A database that operations change. The transaction is the caller's."""
 
     def __init__(self, db: sqlite3.Connection, schema: int, now: str, *, replaying: bool = False) -> None:
-        self.db = db
-        self.schema = schema
+        super().__init__(db, schema)
         self.now = now
         """`YYYY-MM-DD HH:MM:SS`, UTC: the time of what does not bring one along."""
         self.replaying = replaying
@@ -72,8 +73,7 @@ class Target:
         """The columns that a table has at this schema."""
         known = self._columns.get(table)
         if known is None:
-            rows = self.db.execute(f"PRAGMA table_info({table})").fetchall()
-            known = self._columns[table] = frozenset(str(row[1]) for row in rows)
+            known = self._columns[table] = frozenset(columns(self.db, table))
         return known
 
     def insert(self, table: str, values: dict[str, Any], *, ignore: bool = False) -> int:
@@ -115,6 +115,14 @@ class Target:
                 known = self._rows[table, uid] = int(row[0])
         return known
 
+    def uid_of(self, table: str, row: int | None, what: str) -> str:
+        """The uid of the row with an id; empty when it has none. Raises Missing. `what` is how people call it."""
+        column = "uid" if "uid" in self.columns(table) else "NULL"
+        found = self.one(f"SELECT {column} FROM {table} WHERE id=?", row)
+        if found is None:
+            raise missing(what, row)
+        return found[0] or ""
+
     def update(self, table: str, key: str, value: Any, changes: dict[str, Any]) -> int:
         """Set columns of the rows whose `key` is `value`, None included; how many there are."""
         known = self.columns(table)
@@ -122,14 +130,6 @@ class Target:
         sets = ",".join(f"{name}=?" for name in names)
         sql = f"UPDATE {table} SET {sets} WHERE {key}=?"
         return self.db.execute(sql, [*(changes[name] for name in names), value]).rowcount
-
-    def one(self, sql: str, *values: Any) -> Any:
-        """The first row as a tuple; None when there is none."""
-        return self.db.execute(sql, values).fetchone()
-
-    def all(self, sql: str, *values: Any) -> list[Any]:
-        """All rows as tuples."""
-        return self.db.execute(sql, values).fetchall()
 
     def must_have(self, table: str, key: str, value: Any, what: str) -> None:
         """Raise Missing unless a row is there. `what` is how people call it: `story`."""
@@ -164,7 +164,8 @@ class Target:
         if found != op.expected_revision:
             raise Conflict(
                 f"{first} {name} is at revision {found}, not {op.expected_revision}",
-                "somebody else changed it in between: look at both changes, then record yours again",
+                "somebody else changed it in between: take that line out of its changeset, rebuild the database, and "
+                "record the change again",
                 entity_kind=first,
                 entity_id=name,
                 expected_revision=op.expected_revision,

@@ -6,15 +6,14 @@ import os
 import sqlite3
 import time
 
-from bridoon.ledger.store import outbox, schema
+from bridoon.ledger.store import outbox
 from bridoon.ledger.store.op import KINDS, NOW, Op, complete
+from bridoon.ledger.store.schema import UIDS
 from bridoon.ledger.store.target import Target
+from bridoon.ledger.vocabulary import LARGEST
 
 REVISIONS = "HARNESS_CHANGESET_REVISIONS"
 """Set to 1: changesets say which revision of a row they change, and are refused where somebody else changed it too."""
-
-LAST = 2**63 - 1
-"""The last nanosecond that a row can tell of."""
 
 
 class Write(Target):
@@ -27,14 +26,10 @@ class Write(Target):
         self._pen = outbox.Pen(db, run_id) if run_id else None
         self._at = 0
 
-    def need(self, least: int, what: str) -> None:
-        """Raise Incompatible when the schema is too old for `what`."""
-        schema.need(self.schema, least, what)
-
     @property
     def at(self) -> int:
         """The present in nanoseconds since 1970; never the same twice, unless a run came from the end of all times."""
-        self._at = min(max(self._at + 1, time.time_ns(), self._pen.last + 1 if self._pen else 0), LAST)
+        self._at = min(max(self._at + 1, time.time_ns(), self._pen.last + 1 if self._pen else 0), LARGEST)
         return self._at
 
     def do(self, op: Op) -> int | None:
@@ -43,7 +38,7 @@ class Write(Target):
         Version, time, uid and `created_at` are filled in. Raises what `Target.apply` raises.
         """
         kind = KINDS[op.name]
-        newest = kind.newest if self.schema >= 9 else 1
+        newest = kind.newest if self.schema >= UIDS else 1
         op = op._replace(version=op.version or newest, at=self.at)
         payload = op.payload
         if op.version > 1:

@@ -16,10 +16,10 @@ def audit(ledger: Ledger, given: Given) -> Answer:
             found = judge.audit(read, runnable(ledger))
         return Answer(judge.report(found), judge.facts(found))
     from bridoon.ledger.judge import evidence
-    from bridoon.ledger.judge.lifecycle import NEEDED
+    from bridoon.ledger.store.schema import WHOLE
 
     with ledger.writing() as write:
-        write.need(NEEDED, "audit --record-evidence")
+        write.need(WHOLE, "audit --record-evidence")
         found = judge.audit(write, runnable(ledger))
         opened, ended, same = evidence.record(write, found)
     line = f"Evidence recorded: {opened} opened, {ended} ended, {same} going on.\n"
@@ -31,4 +31,4 @@ def runnable(ledger: Ledger) -> Callable[[str], bool]:
     """What tells whether a command can be run from the root of this ledger."""
     from bridoon.ledger.judge import command
 
-    return lambda text: command.runnable(text, ledger.place.root, ledger.env)
+    return lambda text: command.find(text, ledger.place.root, ledger.env).executable

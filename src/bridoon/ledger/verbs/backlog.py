@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from bridoon.ledger import vocabulary
 from bridoon.ledger.cmdline.command import Answer, Given
-from bridoon.ledger.errors import missing
 from bridoon.ledger.ledger import Ledger
 from bridoon.ledger.store.op import Op
-from bridoon.ledger.store.write import Write
 
 
 def add(ledger: Ledger, given: Given) -> Answer:
@@ -34,16 +32,7 @@ def close(ledger: Ledger, given: Given) -> Answer:
     vocabulary.one_of(status, vocabulary.BACKLOG_STATUSES, "backlog close: --status cannot be")
     payload = {"status": status, "actual_outcome": given.get("--outcome")}
     with ledger.writing() as write:
-        uid = uid_of(write, row)
+        uid = write.uid_of("backlog", row, "backlog item")
         # A row from a time without uids has no name but its id here, as operations of version 1 use it.
         write.do(Op("backlog.close", payload, id=row, uid=uid, version=0 if uid else 1))
     return Answer(f"Backlog #{row} closed as {status}.", {"id": row, "status": status})
-
-
-def uid_of(write: Write, row: int | None) -> str:
-    """The uid of a backlog item; empty when it has none. Raises Missing when there is no such item."""
-    column = "uid" if "uid" in write.columns("backlog") else "NULL"
-    found = write.one(f"SELECT {column} FROM backlog WHERE id=?", row)
-    if found is None:
-        raise missing("backlog item", row)
-    return found[0] or ""

@@ -14,13 +14,13 @@ from bridoon.ledger.ledger import Ledger
 from bridoon.ledger.store.op import Op
 from bridoon.ledger.store.rows import brownfield as rows
 from bridoon.ledger.store.write import Write
+from bridoon.ledger.verbs.query import PROOFS
 
 MATRIX = "docs/TEST_MATRIX.md"
 DECISIONS = "docs/decisions"
 BACKLOG = "docs/HARNESS_BACKLOG.md"
 LARGEST = 256 * 1024 * 1024
 """Bytes of a document that is read at all."""
-PROOFS = ("unit_proof", "integration_proof", "e2e_proof", "platform_proof")
 
 
 class Sources(NamedTuple):
@@ -159,7 +159,7 @@ def _bring(write: Write, table: str, columns: tuple[str, ...], wanted: Mapping[s
 def _add_items(write: Write, items: list[brownfield.Item]) -> Count:
     """Add the items whose titles are not in the backlog yet."""
     known = {title for (title,) in write.all("SELECT title FROM backlog")}
-    has_uid, added = "uid" in write.columns("backlog"), 0
+    added = 0
     for item in items:
         if item.title in known:
             continue
@@ -168,7 +168,7 @@ def _add_items(write: Write, items: list[brownfield.Item]) -> Count:
         status = payload.pop("status")
         row = write.do(Op("backlog.add", {**payload, "notes": f"Imported from {BACKLOG}."}))
         if status != "proposed":
-            uid = write.one("SELECT uid FROM backlog WHERE id=?", row)[0] if has_uid else ""
+            uid = write.uid_of("backlog", row, "backlog item")
             write.do(Op("backlog.close", {"status": status}, id=row, uid=uid))
         added += 1
     return Count(len(items), added)

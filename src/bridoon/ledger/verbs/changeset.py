@@ -9,22 +9,34 @@ from bridoon.ledger.ledger import Ledger
 
 
 def apply(ledger: Ledger, given: Given) -> Answer:
-    """Carry out one changeset, once. The file is read before the database is looked for."""
-    from bridoon.ledger.store import changeset, replay
+    """Carry out one changeset, or all of a directory, each once. Files are read before the database is looked for."""
+    from bridoon.ledger.store import changeset, directory, replay
 
     path = given.text("path")
     ledger.repair()  # it may be a file of ours
-    found = changeset.read(os.path.join(ledger.place.cwd, path), path)
-    done = replay.apply(ledger, found, found.ops(), path, grown=given.has("--grown"))
-    data = {
-        "id": found.run_id,
-        "content_sha256": found.sha256,
-        "operation_count": len(found.lines),
-        "result": "already-applied" if done is None else "applied",
-    }
-    if done is None:
-        return Answer(f"Changeset {found.run_id} already applied; skipped.", data)
-    return Answer(f"Changeset {found.run_id} applied ({done} operation(s)).", data)
+    place = os.path.join(ledger.place.cwd, path)
+    whole = os.path.isdir(place)
+    found = directory.read_all(ledger.place.cwd, path) if whole else [changeset.read(place, path)]
+    if not os.path.lexists(ledger.place.database):
+        for each in found:
+            each.ops()
+    done = replay.apply(ledger, found, grown=given.has("--grown"))
+    lines, data = [], []
+    for each, count in zip(found, done, strict=True):
+        how = "already applied; skipped." if count is None else f"applied ({count} operation(s))."
+        lines.append(f"Changeset {each.run_id} {how}")
+        data.append(
+            {
+                "id": each.run_id,
+                "content_sha256": each.sha256,
+                "operation_count": len(each.lines),
+                "result": "already-applied" if count is None else "applied",
+            }
+        )
+    if not whole:
+        return Answer(lines[0], data[0])
+    data = [{**each, "carried_out": count or 0} for each, count in zip(data, done, strict=True)]
+    return Answer("\n".join(lines) or f"No changesets in {path}.", {"changesets": data, "total": len(data)})
 
 
 def status(ledger: Ledger, given: Given) -> Answer:
@@ -37,14 +49,17 @@ def status(ledger: Ledger, given: Given) -> Answer:
     found.ops()
     with ledger.reading() as read:
         done = replay.applied(read.db, found, grown=True)
-    whole = done is not None and done >= len(found.lines)
+    whole = done == len(found.lines)
     data = {
         "id": found.run_id,
         "content_sha256": found.sha256,
         "applied": whole,
         "operation_count": len(found.lines),
     }
-    how = "applied" if whole else f"{done} of them applied" if done else "not applied"
+    if done and done > len(found.lines):
+        how = f"an older state, {done} operations of its run are applied"
+    else:
+        how = "applied" if whole else f"{done} of them applied" if done else "not applied"
     return Answer(f"Changeset {found.run_id} ({len(found.lines)} operation(s)): {how}.", data)
 
 

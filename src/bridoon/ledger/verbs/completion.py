@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from bridoon.ledger import vocabulary
 from bridoon.ledger.cmdline.command import Answer, Given
 from bridoon.ledger.errors import Conflict, VerificationFailed, missing
 from bridoon.ledger.ledger import Ledger
 from bridoon.ledger.show.text import clean
-from bridoon.ledger.store.cells import word
+from bridoon.ledger.store.cells import compact, word
+from bridoon.ledger.store.db import Read
 from bridoon.ledger.store.op import Op
 from bridoon.ledger.store.rows.backlog import closer_of
 from bridoon.ledger.store.rows.link import RESOLVES
 from bridoon.ledger.store.rows.story import COMPLETABLE, not_completable
+from bridoon.ledger.store.schema import WHOLE
 from bridoon.ledger.store.write import Write, new_uid
 
-if TYPE_CHECKING:
-    from bridoon.ledger.ledger import Read
-
-NEEDED = 14
 ALREADY = "already-completed"
 
 
@@ -96,8 +94,8 @@ def complete(ledger: Ledger, given: Given) -> Answer:
     return _answer(name, state, verdict.result, closed, head)
 
 
-def _state(read: Read | Write, name: str) -> State:
-    read.need(NEEDED, "completing a story")
+def _state(read: Read, name: str) -> State:
+    read.need(WHOLE, "completing a story")
     row = read.one("SELECT status, verify_command FROM story WHERE id=?", name)
     if row is None:
         raise missing("story", name)
@@ -110,7 +108,7 @@ def _state(read: Read | Write, name: str) -> State:
     return State(word(row[0]), word(row[1]), tuple(Item(*item) for item in items), name)
 
 
-def _check(read: Read | Write, name: str, state: State) -> None:
+def _check(read: Read, name: str, state: State) -> None:
     """Raise Conflict unless the story may be completed."""
     from bridoon.ledger.verify import is_blank, without_command
 
@@ -129,7 +127,7 @@ def _check(read: Read | Write, name: str, state: State) -> None:
         _check_proof(read, name)
 
 
-def _check_proof(read: Read | Write, name: str) -> None:
+def _check_proof(read: Read, name: str) -> None:
     """What improves the harness needs an intake that asked for it, and a trace of the work, after the newest link."""
     intakes = read.all(
         "SELECT uid FROM intake WHERE story_id=? AND input_type='harness_improvement' AND uid IS NOT NULL", name
@@ -174,13 +172,10 @@ def _closed_by(item: Item, name: str) -> bool:
 
 def _close(write: Write, name: str, state: State) -> list[int]:
     """Record the completion and close what is open; the ids of that."""
-    import json
-
     uid, now = new_uid("cmp"), write.now
     completed = {"result": "pass", "completion_uid": uid, "completed_at": now}
     write.do(Op("story.complete", completed, id=name))
-    evidence = {"story_id": name, "verify_command": state.command, **completed}
-    text = json.dumps(evidence, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    text = compact({"story_id": name, "verify_command": state.command, **completed})
     for item in state.resolved():
         payload = {"story_id": name, "resolution_evidence": text, "completed_at": now}
         if item.schedule == "trace_count":

@@ -7,6 +7,7 @@ from bridoon.ledger.judge import audit, lifecycle
 from bridoon.ledger.judge.health import Point, actionable, points
 from bridoon.ledger.judge.proposals import proposals
 from bridoon.ledger.ledger import Ledger
+from bridoon.ledger.store.schema import WHOLE
 from bridoon.ledger.verbs.audit import runnable
 
 CELL = 120
@@ -15,11 +16,11 @@ CELL = 120
 
 def health(ledger: Ledger, given: Given) -> Answer:
     """List drift, undecided proposals, accepted work, outcomes to review, and what came back."""
-    from bridoon.ledger.show.line import one_line
     from bridoon.ledger.show.table import layout
+    from bridoon.ledger.show.text import one_line
 
     with ledger.reading() as read:
-        read.need(lifecycle.NEEDED, "query improvement-health")
+        read.need(WHOLE, "query improvement-health")
         found = audit.audit(read, runnable(ledger))
         listed = proposals(read, found)
         open_now = points(read, found, listed, lifecycle.backlog_of(read, listed))

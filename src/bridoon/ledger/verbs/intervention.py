@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from bridoon.ledger import vocabulary
 from bridoon.ledger.cmdline.command import Answer, Given
-from bridoon.ledger.errors import missing
 from bridoon.ledger.ledger import Ledger
 from bridoon.ledger.store.op import Op
-from bridoon.ledger.store.write import Write
 from bridoon.ledger.verbs.intake import unknown_story
 
 
@@ -26,18 +24,8 @@ def add(ledger: Ledger, given: Given) -> Answer:
         "impact": given.get("--impact"),
     }
     with ledger.writing() as write:
-        row = write.do(Op("intervention.add", {**payload, "trace_uid": _uid_of(write, trace)}))
+        if trace is not None:
+            payload["trace_uid"] = write.uid_of("trace", trace, "trace") or None
+        row = write.do(Op("intervention.add", payload))
         note = unknown_story(write, given.get("--story"))
     return Answer(f"Intervention #{row} recorded.", {"id": row}, note=note)
-
-
-def _uid_of(write: Write, trace: int | None) -> str | None:
-    """The uid of a trace; None when it has none, or there is no trace. Raises Missing when it does not exist."""
-    if trace is None:
-        return None
-    column = "uid" if "uid" in write.columns("trace") else "NULL"
-    found = write.one(f"SELECT {column} FROM trace WHERE id=?", trace)
-    if found is None:
-        raise missing("trace", trace)
-    uid: str | None = found[0]
-    return uid

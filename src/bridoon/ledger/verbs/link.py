@@ -9,11 +9,10 @@ from bridoon.ledger.ledger import Ledger
 from bridoon.ledger.show.text import clean
 from bridoon.ledger.store.op import Op
 from bridoon.ledger.store.rows.link import link_of
+from bridoon.ledger.store.schema import WHOLE
 from bridoon.ledger.store.write import Write
-from bridoon.ledger.verbs.backlog import uid_of
 from bridoon.ledger.verbs.listing import find, page
 
-NEEDED = 14
 WHAT = "a link between a story and the backlog"
 COLUMNS = ("story", "backlog", "relationship", "status", "title")
 FIELDS = {
@@ -68,14 +67,14 @@ def listing(ledger: Ledger, given: Given) -> Answer:
     source = "story_backlog_link AS link JOIN backlog ON backlog.uid = link.backlog_uid"
     source += " WHERE " + " AND ".join(f"{column}=?" for column in named) if named else ""
     with ledger.reading() as read:
-        read.need(NEEDED, WHAT)
+        read.need(WHOLE, WHAT)
         found = find(read, FIELDS, source, "link.story_id, backlog.id", list(named.values()), wanted)
     return Answer(Table(COLUMNS, found.pick(*COLUMNS)), found.data("links"), note=found.note)
 
 
 def _identity(write: Write, item: int | None) -> str:
-    write.need(NEEDED, WHAT)
-    uid = uid_of(write, item)
+    write.need(WHOLE, WHAT)
+    uid = write.uid_of("backlog", item, "backlog item")
     if not uid:
         raise Conflict(
             f"backlog #{item} has no identity that a link could name: an older harness-cli added it",

@@ -7,14 +7,8 @@ from typing import Any, NamedTuple
 
 from bridoon.ledger.cmdline.command import Given
 from bridoon.ledger.errors import Invalid
-from bridoon.ledger.ledger import Read
 from bridoon.ledger.show.cell import plain
-
-BLANKS = (
-    "\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
-    "\u2028\u2029\u202f\u205f\u3000"
-)
-"""What `str.strip` takes away, for `trim` in SQL."""
+from bridoon.ledger.store.db import Read
 
 
 class Page(NamedTuple):

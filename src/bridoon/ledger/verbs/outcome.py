@@ -5,9 +5,9 @@ from __future__ import annotations
 from bridoon.ledger import vocabulary
 from bridoon.ledger.cmdline.command import Answer, Given
 from bridoon.ledger.errors import Conflict, Invalid, missing
-from bridoon.ledger.judge.lifecycle import NEEDED
 from bridoon.ledger.ledger import Ledger
 from bridoon.ledger.store.op import Op
+from bridoon.ledger.store.schema import WHOLE
 
 
 def record(ledger: Ledger, given: Given) -> Answer:
@@ -20,7 +20,7 @@ def record(ledger: Ledger, given: Given) -> Answer:
     if not outcome.strip():
         raise Invalid("backlog outcome record: --outcome is blank", "say what was observed")
     with ledger.writing() as write:
-        write.need(NEEDED, "backlog outcome record")
+        write.need(WHOLE, "backlog outcome record")
         row = write.one("SELECT uid, status, proposal_key FROM backlog WHERE id=?", item)
         if row is None:
             raise missing("backlog item", item)

@@ -11,7 +11,9 @@ from bridoon.ledger.errors import Invalid
 from bridoon.ledger.judge import audit, lifecycle
 from bridoon.ledger.judge.lifecycle import Backlog, State
 from bridoon.ledger.judge.proposals import Proposal, proposals
-from bridoon.ledger.ledger import Ledger, Read
+from bridoon.ledger.ledger import Ledger
+from bridoon.ledger.store.db import Read
+from bridoon.ledger.store.schema import WHOLE
 from bridoon.ledger.store.write import Write, timestamp
 from bridoon.ledger.verbs.audit import runnable
 
@@ -77,14 +79,14 @@ def _check(given: Given) -> None:
         raise UsageError("propose: only one of --commit, --accept and --reject can be given", HELP)
 
 
-def _listed(ledger: Ledger, source: Read | Write, *, every: bool) -> tuple[list[Shown], int, Backlog]:
+def _listed(ledger: Ledger, source: Read, *, every: bool) -> tuple[list[Shown], int, Backlog]:
     """What is to be shown, how many suppressed proposals are left out, and what the backlog says."""
     if every:
-        source.need(lifecycle.NEEDED, "propose --show-suppressed")
+        source.need(WHOLE, "propose --show-suppressed")
     found = audit.audit(source, runnable(ledger))
     listed = proposals(source, found)
     known = lifecycle.backlog_of(source, listed)
-    if source.schema < lifecycle.NEEDED:
+    if source.schema < WHOLE:
         return [Shown(each, None) for each in listed], 0, known
     states = [lifecycle.state_of(source, known, each, found) for each in listed]
     shown = [Shown(each, state, state.item) for each, state in zip(listed, states, strict=True)]
@@ -106,7 +108,7 @@ def _answer(shown: list[Shown], hidden: int, *, committed: bool) -> Answer:
 
 
 def _lines(each: Shown, committed: bool) -> list[str]:
-    from bridoon.ledger.show.line import one_line
+    from bridoon.ledger.show.text import one_line
 
     words, state = each.proposal, each.state
     lines = [
@@ -150,7 +152,7 @@ def _decide(ledger: Ledger, given: Given) -> Answer:
         raise Invalid("propose: --reason is blank", "say why, so that it need not be decided again")
     key = (given.get("--accept") or given.text("--reject")).strip()
     with ledger.writing() as write:
-        write.need(lifecycle.NEEDED, "deciding proposals")
+        write.need(WHOLE, "deciding proposals")
         found = audit.audit(write, runnable(ledger))
         case = deciding.case_of(write, key, found, proposals(write, found))
         done = deciding.accept(write, case, schedule) if given.has("--accept") else deciding.reject(write, case, reason)

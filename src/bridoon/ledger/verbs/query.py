@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from bridoon.ledger.cmdline.command import Answer, Given, Table
 from bridoon.ledger.errors import missing
-from bridoon.ledger.ledger import Ledger, Read
-from bridoon.ledger.verbs.listing import BLANKS, Found, find, page
+from bridoon.ledger.ledger import Ledger
+from bridoon.ledger.store.db import Read
+from bridoon.ledger.store.schema import WHOLE
+from bridoon.ledger.verbs.listing import Found, Page, find, page
 
 PROOFS = ("unit_proof", "integration_proof", "e2e_proof", "platform_proof")
 PROOF_HEADINGS = ("unit", "integ", "e2e", "plat")
@@ -29,38 +32,29 @@ LATER = (
 def matrix(ledger: Ledger, given: Given) -> Answer:
     """Stories with what proves them."""
     wanted = page(given)
+    names = ("id", "title", "risk_lane", "status", "runnable", *PROOFS, "evidence")
+    where, values = [], []
+    if given.has("--active"):
+        where.append("status IN ('planned', 'in_progress', 'changed')")
+    if given.has("--runnable"):
+        where.append("runnable")
+    if given.has("--story"):
+        where.append("id = ?")
+        values.append(given.text("--story"))
     with ledger.reading() as read:
-        runnable, values = runnable_sql(read)
-        fields = {name: name for name in ("id", "title", "risk_lane", "status")}
-        fields |= {"runnable": "runnable", **{name: name for name in PROOFS}, "evidence": "evidence"}
-        where = []
-        if given.has("--active"):
-            where.append("status IN ('planned', 'in_progress', 'changed')")
-        if given.has("--runnable"):
-            where.append("runnable")
-        if given.has("--story"):
-            where.append("id = ?")
-            values.append(given.text("--story"))
-        source = f"(SELECT *, {runnable} AS runnable FROM story)" + _where(where)
-        found = find(read, fields, source, "id", values, wanted)
-    data = found.data("stories")
-    for story in data["stories"]:
-        story["runnable"] = bool(story["runnable"])
-    return Answer(_matrix_table(found, given), data, note=found.note)
+        found = find_stories(read, names, wanted, _where(where), values)
+    return Answer(_matrix_table(found, given), found.data("stories"), note=found.note)
 
 
-def runnable_sql(read: Read) -> tuple[str, list[Any]]:
-    """An expression that says of a row of `story` whether work can begin, and the values of its question marks.
+def find_stories(read: Read, names: tuple[str, ...], page: Page, where: str = "", values: Sequence[str] = ()) -> Found:
+    """A page of stories. One of the columns is `runnable`."""
+    from bridoon.ledger.store.workgraph import runnable_sql
 
-    It can when the story is planned, says how it is verified, and everything that blocks it directly is implemented.
-    """
-    sql = "(status = 'planned' AND trim(coalesce(verify_command, ''), ?) <> ''"
-    if read.schema >= 7:
-        sql += (
-            " AND id NOT IN (SELECT edge.blocks_story_id FROM story_dependency AS edge"
-            " JOIN story AS blocker ON blocker.id = edge.story_id WHERE blocker.status <> 'implemented')"
-        )
-    return sql + ")", [BLANKS]
+    runnable, blanks = runnable_sql(read)
+    source = f"(SELECT *, {runnable} AS runnable FROM story){where}"
+    found = find(read, {name: name for name in names}, source, "id", [*blanks, *values], page)
+    at = names.index("runnable")
+    return found._replace(rows=[(*row[:at], bool(row[at]), *row[at + 1 :]) for row in found.rows])
 
 
 def _matrix_table(found: Found, given: Given) -> Table:
@@ -101,12 +95,12 @@ def _backlog_item(read: Read, number: int) -> Answer:
     more = ["created_at", "discovered_while", "current_pain", "suggested_improvement", "predicted_impact"]
     more += ["actual_outcome", "implemented_at", "notes"]
     later = (*IDENTITY, *LATER)
-    fields = {name: "NULL" if name in later and read.schema < 14 else name for name in (*names, *more, *LATER)}
+    fields = {name: "NULL" if name in later and read.schema < WHOLE else name for name in (*names, *more, *LATER)}
     found = find(read, fields, "backlog WHERE id = ?", "id", [number])
     if not found.rows:
         raise missing("backlog item", number)
     links: list[Any] = []
-    if read.schema >= 14:
+    if read.schema >= WHOLE:
         links = read.all(
             "SELECT link.relationship, link.story_id FROM story_backlog_link AS link JOIN backlog "
             "ON backlog.uid = link.backlog_uid WHERE backlog.id = ? ORDER BY link.story_id",
@@ -124,35 +118,18 @@ def _backlog_item(read: Read, number: int) -> Answer:
 
 def decisions(ledger: Ledger, given: Given) -> Answer:
     """Decisions, and how their last verification ended."""
-    if given.has("--id"):
-        from bridoon.ledger.verbs import record
-
-        return record.show(ledger, given, record.DECISION)
-    fields = {name: name for name in ("id", "title", "status", "last_verified_at", "last_verified_result")}
-    with ledger.reading() as read:
-        return _listed("decisions", find(read, fields, "decision", "id", page=page(given)))
+    names = ("id", "title", "status", "last_verified_at", "last_verified_result")
+    return _records(ledger, given, "decision", names, "id")
 
 
 def intakes(ledger: Ledger, given: Given) -> Answer:
     """The latest intakes; 20 unless more are asked for."""
-    if given.has("--id"):
-        from bridoon.ledger.verbs import record
-
-        return record.show(ledger, given, record.INTAKE)
-    fields = {name: name for name in ("id", "created_at", "input_type", "risk_lane", "summary")}
-    with ledger.reading() as read:
-        return _listed("intakes", find(read, fields, "intake", "id DESC", page=_latest(given)))
+    return _records(ledger, given, "intake", ("id", "created_at", "input_type", "risk_lane", "summary"))
 
 
 def traces(ledger: Ledger, given: Given) -> Answer:
     """The latest traces; 20 unless more are asked for."""
-    if given.has("--id"):
-        from bridoon.ledger.verbs import record
-
-        return record.show(ledger, given, record.TRACE)
-    fields = {name: name for name in ("id", "created_at", "outcome", "task_summary", "harness_friction")}
-    with ledger.reading() as read:
-        return _listed("traces", find(read, fields, "trace", "id DESC", page=_latest(given)))
+    return _records(ledger, given, "trace", ("id", "created_at", "outcome", "task_summary", "harness_friction"))
 
 
 def friction(ledger: Ledger, given: Given) -> Answer:
@@ -172,9 +149,9 @@ def friction(ledger: Ledger, given: Given) -> Answer:
 def interventions(ledger: Ledger, given: Given) -> Answer:
     """What people and checks had to say."""
     if given.has("--id"):
-        from bridoon.ledger.verbs import record
+        from bridoon.ledger.verbs import detail
 
-        return record.show(ledger, given, record.INTERVENTION)
+        return detail.show(ledger, given, "intervention")
     from bridoon.ledger import vocabulary
 
     wanted = page(given)
@@ -202,9 +179,14 @@ def stats(ledger: Ledger, given: Given) -> Answer:
     return Answer("\n".join(("=== Harness Stats ===", *table)), dict(zip(COUNTS, row, strict=True)))
 
 
-def _latest(given: Given) -> Any:
-    wanted = page(given)
-    return wanted if given.get("--limit") is not None else wanted._replace(limit=20)
+def _records(ledger: Ledger, given: Given, table: str, names: tuple[str, ...], order: str = "id DESC") -> Answer:
+    """A page of the rows of a table, or the one that `--id` names."""
+    if given.has("--id"):
+        from bridoon.ledger.verbs import detail
+
+        return detail.show(ledger, given, table)
+    with ledger.reading() as read:
+        return _listed(f"{table}s", find(read, {name: name for name in names}, table, order, page=page(given)))
 
 
 def _listed(key: str, found: Found) -> Answer:

@@ -8,9 +8,11 @@ from bridoon.ledger.cmdline.command import Answer, Given
 from bridoon.ledger.judge import audit, evidence, lifecycle
 from bridoon.ledger.judge.proposals import AUDIT, proposals
 from bridoon.ledger.judge.reconcile import CLASSES, DERIVABLE, Classified, classify
-from bridoon.ledger.ledger import Ledger, Read
+from bridoon.ledger.ledger import Ledger
+from bridoon.ledger.store.db import Read
 from bridoon.ledger.store.op import Op
 from bridoon.ledger.store.rows.proposal import LEGACY_ROW
+from bridoon.ledger.store.schema import WHOLE
 from bridoon.ledger.store.write import Write
 from bridoon.ledger.verbs.audit import runnable
 
@@ -33,8 +35,8 @@ def reconcile(ledger: Ledger, given: Given) -> Answer:
     return _answer(found, True)
 
 
-def _classified(ledger: Ledger, source: Read | Write) -> list[Classified]:
-    source.need(lifecycle.NEEDED, "backlog reconcile")
+def _classified(ledger: Ledger, source: Read) -> list[Classified]:
+    source.need(WHOLE, "backlog reconcile")
     listed = proposals(source, audit.audit(source, runnable(ledger)))
     return classify(lifecycle.backlog_of(source, listed), listed)
 
@@ -57,7 +59,7 @@ def _fill(write: Write, each: Classified) -> None:
 
 
 def _answer(found: list[Classified], applied: bool) -> Answer:
-    from bridoon.ledger.show.line import one_line
+    from bridoon.ledger.show.text import one_line
 
     lines = []
     for each in found:

@@ -10,7 +10,7 @@ from bridoon.ledger.errors import Incompatible, LedgerError
 from bridoon.ledger.ledger import Ledger
 from bridoon.ledger.store import db as database
 from bridoon.ledger.store import schema, strangers
-from bridoon.ledger.store.beside import Beside, sync_directory
+from bridoon.ledger.store.publish import CHANGES, Draft
 
 
 def init(ledger: Ledger, given: Given) -> Answer:
@@ -63,7 +63,7 @@ def _check_directory(path: str) -> None:
     directory = os.path.dirname(path)
     if not os.path.isdir(directory):
         raise LedgerError(f"there is no directory {directory}", "make it first")
-    for ending in ("-wal", "-journal"):
+    for ending in CHANGES:
         if os.path.lexists(path + ending) and not os.path.lexists(path):
             raise Incompatible(
                 f"{path}{ending} is there without its database, and would spoil a new one",
@@ -73,16 +73,16 @@ def _check_directory(path: str) -> None:
 
 def _publish(path: str) -> bool:
     """Build the database under another name and give it its own at once; False when somebody else was quicker."""
-    with Beside(path) as beside:
+    with Draft(path) as draft:
         with database.explained(path):
-            db = database.connect(beside.path, mode="rwc")
+            db = database.connect(draft.path, mode="rwc")
             try:
                 db.execute("PRAGMA journal_mode=WAL")
                 with database.transaction(db):
                     schema.fill(db)
             finally:
                 db.close()
-        return beside.publish()
+        return draft.publish()
 
 
 def _fill_in_place(path: str, wait: float) -> int:
@@ -172,10 +172,10 @@ def _keep(path: str, version: int, wait: float) -> str:
     while os.path.lexists(name):
         number += 1
         name = f"{path}.schema-{version}.{number}.bak"
-    with Beside(name) as beside:
+    with Draft(name) as draft:
         source = database.connect(path, wait=wait)
         try:
-            copy = database.connect(beside.path, mode="rwc")
+            copy = database.connect(draft.path, mode="rwc")
             try:
                 source.backup(copy)
                 copy.execute("PRAGMA journal_mode=DELETE")
@@ -183,8 +183,7 @@ def _keep(path: str, version: int, wait: float) -> str:
                 copy.close()
         finally:
             source.close()
-        os.chmod(beside.path, os.stat(path).st_mode & 0o777)
-        if not beside.publish():
+        os.chmod(draft.path, os.stat(path).st_mode & 0o777)
+        if not draft.publish():
             raise LedgerError(f"{name} has appeared meanwhile", "try again")
-    sync_directory(name)
     return name

@@ -13,8 +13,8 @@ from bridoon.ledger.show.cell import plain
 from bridoon.ledger.show.text import clean
 from bridoon.ledger.store.cells import word
 from bridoon.ledger.store.op import Op
+from bridoon.ledger.store.workgraph import blockers, runnable_sql
 from bridoon.ledger.store.write import Write
-from bridoon.ledger.verbs.graph import blockers, is_runnable
 
 TEXTS = {"status": "--status", "evidence": "--evidence", "verify_command": "--verify", "contract_doc": "--contract"}
 PROOFS = {
@@ -61,8 +61,7 @@ def update(ledger: Ledger, given: Given) -> Answer:
         if given.has(option):
             vocabulary.one_of(given.text(option), vocabulary.STORY_STATUSES, f"story update: {option} cannot be")
     with ledger.writing() as write:
-        before = _status(write, name)
-        runnable = is_runnable(write, name)
+        before, runnable = _standing(write, name)
         if given.has(EXPECTED):
             _compare(write, given, before, runnable)
         # The contract is a field of the second version of this operation, which needs no newer table.
@@ -153,11 +152,13 @@ def _compare(write: Write, given: Given, status: str, runnable: bool) -> None:
         )
 
 
-def _status(write: Write, name: str) -> str:
-    row = write.one("SELECT status FROM story WHERE id=?", name)
+def _standing(write: Write, name: str) -> tuple[str, bool]:
+    """The status of a story, and whether it is runnable. Raises Missing."""
+    runnable, values = runnable_sql(write)
+    row = write.one(f"SELECT status, {runnable} FROM story WHERE id=?", *values, name)
     if row is None:
         raise missing("story", name)
-    return str(row[0])
+    return str(row[0]), bool(row[1])
 
 
 def _unproven(write: Write, name: str) -> str:

@@ -40,7 +40,7 @@ def query(ledger: Ledger, given: Given) -> Answer:
     table = Table(COLUMNS, [tuple(short(each[column] or "") for column in COLUMNS) for each in records])
     if capability is None or not given.has("--posture"):
         return Answer(table, records, note=remark, bare=True)
-    found = posture.judge(capability, [tool for tool in tools if posture.provides(tool, capability)], can)
+    found = posture.posture(tools, capability, can)
     return Answer(_told(table, found), _data(found), note=remark)
 
 
@@ -73,10 +73,7 @@ def _compiled() -> Iterable[Record]:
             "name": entry.name,
             "command": entry.name,
             "description": entry.purpose,
-            "args": [
-                {"name": name, "type": kind, "required": required, "help": about}
-                for name, kind, required, about in entry.args
-            ],
+            "args": [arg._asdict() for arg in entry.args],
             "responsibility": entry.responsibility,
             "source": "compiled",
             "since": entry.since,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from bridoon.ledger import vocabulary
 from bridoon.ledger.cmdline.command import Answer, Given
 from bridoon.ledger.judge import quality
@@ -29,7 +31,7 @@ REMINDER = "When a person corrects or overrides this work, record it: harness-cl
 
 def add(ledger: Ledger, given: Given) -> Answer:
     """Record a trace and tell how good it is. Always exit 0 once it is stored."""
-    payload: dict[str, object] = {"task_summary": given.text("--summary")}
+    payload: dict[str, Any] = {"task_summary": given.text("--summary")}
     payload |= {field: given.get(option) for field, option in TEXTS.items()}
     if payload["outcome"] is not None:
         vocabulary.one_of(given.text("--outcome"), vocabulary.OUTCOMES, "trace: --outcome cannot be")
@@ -38,26 +40,17 @@ def add(ledger: Ledger, given: Given) -> Answer:
     payload["duration_seconds"] = vocabulary.integer(given.get("--duration"), "trace: --duration")
     payload["token_estimate"] = vocabulary.integer(given.get("--tokens"), "trace: --tokens")
     with ledger.writing() as write:
-        row = record(write, payload)
+        if payload["intake_id"] is not None:
+            payload["intake_uid"] = write.uid_of("intake", payload["intake_id"], "intake") or None
+        row = write.do(Op("trace.add", payload))
         trace = quality.find(write, row)
-        uid = write.one("SELECT uid FROM trace WHERE id=?", row)[0] if write.schema >= 9 else None
+        uid = write.uid_of("trace", row, "trace") or None
         verify = _unproven(write, trace.story_id)
     verdict = quality.judge(trace)
     text = f"Trace #{row} recorded.\n{quality.block(trace, verdict)}{REMINDER}\n"
     if verify:
         text += _warning(str(trace.story_id), verify)
     return Answer(text, {**quality.facts(trace, verdict), "uid": uid, "unproven_story_command": verify or None})
-
-
-def record(write: Write, payload: dict[str, object]) -> int:
-    """Add a trace, its intake named by `intake_id`; its id. Raises Missing, Invalid."""
-    intake = payload.get("intake_id")
-    if intake is not None and write.schema >= 9:
-        row = write.one("SELECT uid FROM intake WHERE id=?", intake)
-        payload = {**payload, "intake_uid": row[0] if row else None}
-    row_id = write.do(Op("trace.add", payload))
-    assert row_id is not None
-    return row_id
 
 
 def _unproven(write: Write, story: str | None) -> str:
@@ -67,7 +60,7 @@ def _unproven(write: Write, story: str | None) -> str:
 
 
 def _warning(story: str, command: str) -> str:
-    from bridoon.ledger.show.line import one_line
+    from bridoon.ledger.show.text import one_line
 
     return (
         f"\nWarning: story {one_line(story, 60)} has a verify command that has not passed.\n"

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from typing import NamedTuple
 
 from bridoon.ledger.cmdline.command import Answer, Given, Table
 from bridoon.ledger.errors import LedgerError
 from bridoon.ledger.ledger import Ledger
 from bridoon.ledger.store import db as database
 from bridoon.ledger.store import schema
+from bridoon.ledger.store.rows.graph import DEPENDENCY, HIERARCHY, Edges
+from bridoon.ledger.store.schema import WHOLE
+from bridoon.ledger.store.workgraph import STORY, graph_of
 from bridoon.ledger.verbs.listing import Found, find, page
-from bridoon.ledger.verbs.query import runnable_sql
+from bridoon.ledger.verbs.query import find_stories
 
 CAPABILITIES = (
     "changesets.apply.v1",
@@ -32,81 +34,54 @@ PATIENCE = 5.0
 """Seconds that `query contract` waits for a database that another process has to itself."""
 
 
-class Edges(NamedTuple):
-    """A table whose rows say that one story has to do with another one."""
-
-    table: str
-    called: str
-    fields: dict[str, str]
-    """Both columns, by what people call them."""
-
-
-DEPENDENCIES = Edges("story_dependency", "story dependencies", {"blocker": "story_id", "blocked": "blocks_story_id"})
-HIERARCHY = Edges("story_hierarchy", "story hierarchy", {"parent": "parent_story_id", "child": "child_story_id"})
-
-
 def stories(ledger: Ledger, given: Given) -> Answer:
     """Every story, and whether work on it can begin."""
     if given.has("--id"):
-        from bridoon.ledger.verbs import record
+        from bridoon.ledger.verbs import detail
 
-        return record.show(ledger, given, record.STORY)
+        return detail.show(ledger, given, "story")
     wanted = page(given)
     with ledger.reading() as read:
-        runnable, values = runnable_sql(read)
-        names = ("id", "title", "risk_lane", "contract_doc", "status", "verify_command")
-        fields = {name: name for name in (*names, "runnable")}
-        found = find(read, fields, f"(SELECT *, {runnable} AS runnable FROM story)", "id", values, wanted)
-    data = found.data("stories")
-    for story in data["stories"]:
-        story["runnable"] = bool(story["runnable"])
+        found = find_stories(read, STORY, wanted)
     shown = found.pick("id", "title", "risk_lane", "status", "runnable")
     rows = [(*row[:-1], "yes" if row[-1] else "no") for row in shown]
-    return Answer(Table(("id", "title", "lane", "status", "runnable"), rows), data, note=found.note)
+    return Answer(Table(("id", "title", "lane", "status", "runnable"), rows), found.data("stories"), note=found.note)
 
 
 def work_graph(ledger: Ledger, given: Given) -> Answer:
     """Stories, dependencies and hierarchy as of one moment, and the hash that names this state."""
     del given
-    from bridoon.ledger.store.workgraph import graph_revision
-
     with ledger.reading() as read:
-        graph = graph_revision(read)
-    data = {
-        "stories": graph.stories,
-        "dependencies": graph.dependencies,
-        "hierarchy": graph.hierarchy,
-        "revision": graph.revision,
-    }
+        graph = graph_of(read)
     counts = f"{len(graph.stories)} stories, {len(graph.dependencies)} dependencies, {len(graph.hierarchy)} parts"
-    return Answer(f"{counts}\nrevision {graph.revision}", data)
+    return Answer(f"{counts}\nrevision {graph.revision}", graph._asdict())
 
 
 def dependencies(ledger: Ledger, given: Given) -> Answer:
     """Which stories have to wait for which."""
-    found = _edges(ledger, given, DEPENDENCIES)
+    found = _edges(ledger, given, DEPENDENCY, "story dependencies")
     return Answer(Table(found.fields, found.rows), found.data("dependencies"), note=found.note)
 
 
 def hierarchy(ledger: Ledger, given: Given) -> Answer:
     """Which stories are parts of which."""
-    found = _edges(ledger, given, HIERARCHY)
+    found = _edges(ledger, given, HIERARCHY, "story hierarchy")
     from bridoon.ledger.show.text import clean
 
     lines = "\n".join(f"{clean(str(parent))} -> {clean(str(child))}" for parent, child in found.rows)
     return Answer(lines, found.data("hierarchy"), note=found.note)
 
 
-def _edges(ledger: Ledger, given: Given, edges: Edges) -> Found:
+def _edges(ledger: Ledger, given: Given, edges: Edges, called: str) -> Found:
     wanted = page(given)
-    first, second = edges.fields.values()
+    fields = dict(zip(edges.names, (edges.start, edges.end), strict=True))
     source, values = edges.table, []
     if given.has("--story"):
-        source += f" WHERE ? IN ({first}, {second})"
+        source += f" WHERE ? IN ({edges.start}, {edges.end})"
         values.append(given.text("--story"))
     with ledger.reading() as read:
-        read.need(14, edges.called)
-        return find(read, edges.fields, source, f"{first}, {second}", values, wanted)
+        read.need(WHOLE, called)
+        return find(read, fields, source, f"{edges.start}, {edges.end}", values, wanted)
 
 
 def contract(ledger: Ledger, given: Given) -> Answer:

@@ -6,20 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bridoon.ledger import vocabulary
-from bridoon.ledger.store.op import Op
+from bridoon.ledger.store.op import PROOFS, Op
 from bridoon.ledger.store.target import Target
 
-STORY = (
-    "title",
-    "contract_doc",
-    "status",
-    "unit_proof",
-    "integration_proof",
-    "e2e_proof",
-    "platform_proof",
-    "evidence",
-    "notes",
-)
+STORY = ("title", "contract_doc", "status", *(field.name for field in PROOFS), "evidence", "notes")
 """What an import may change of a story. Its lane and its verification stay as they are."""
 DECISION = ("title", "status", "doc_path", "notes")
 """What an import may change of a decision."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from bridoon.ledger.errors import Conflict
+from bridoon.ledger.store import schema
 from bridoon.ledger.store.op import Op
 from bridoon.ledger.store.target import Target
 
@@ -14,6 +15,10 @@ class Edges(NamedTuple):
     """One kind of edge, and the table that holds it."""
 
     table: str
+    since: int
+    """The schema from which on there is one."""
+    names: tuple[str, str]
+    """What people call its two stories."""
     start: str
     """The column of the blocker, or the parent."""
     end: str
@@ -21,8 +26,14 @@ class Edges(NamedTuple):
     """What it means that there is a way back."""
 
 
-DEPENDENCY = Edges("story_dependency", "story_id", "blocks_story_id", "would wait for itself")
-HIERARCHY = Edges("story_hierarchy", "parent_story_id", "child_story_id", "would be a part of itself")
+DEPENDENCY = Edges(
+    "story_dependency", schema.DEPENDENCIES, ("blocker", "blocked"), "story_id", "blocks_story_id",
+    "would wait for itself",
+)  # fmt: skip
+HIERARCHY = Edges(
+    "story_hierarchy", schema.HIERARCHY, ("parent", "child"), "parent_story_id", "child_story_id",
+    "would be a part of itself",
+)  # fmt: skip
 
 
 def story_dependency_add(target: Target, op: Op) -> None:

@@ -38,7 +38,4 @@ def _intake(target: Target, op: Op) -> tuple[int | None, str | None]:
     here = target.here("intake", op.get("intake_id"))
     if here is None:
         return None, None
-    target.must_have("intake", "id", here, "intake")
-    if "uid" not in target.columns("intake"):
-        return here, None
-    return here, target.one("SELECT uid FROM intake WHERE id=?", here)[0]
+    return here, target.uid_of("intake", here, "intake") or None

@@ -1,4 +1,4 @@
-"""Whether a ledger is near, found without loading anything of it: most runs have none."""
+"""Whether a run has a ledger, found with almost nothing loaded: most runs have none."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from bridoon.ledger.place import find
+
 if TYPE_CHECKING:
     from bridoon.loop.run import Run
 
 KEY = "ledger"
 """Of `Run.kept`."""
 
-DATABASE = "harness.db"
 
-
-def found(run: Run, *, again: bool = False) -> bool:
+def has_ledger(run: Run, *, again: bool = False) -> bool:
     """Whether a run takes place where there is a ledger. Looks once for each run and those inside of it.
 
     `again`: once more when there was none. A command of the run may have made one.
@@ -37,21 +37,9 @@ def forget(run: Run) -> None:
 
 
 def database(env: Mapping[str, str], cwd: str) -> str:
-    """A file that may be the ledger, by the rules of `bridoon.ledger.place.find`; empty when there is none."""
-    other = env.get("HARNESS_DB_PATH") or env.get("HARNESS_DB") or ""
-    root = env.get("HARNESS_REPO_ROOT") or ""
-    if other or root:
-        path = os.path.normpath(os.path.join(cwd, other or os.path.join(root, DATABASE)))
-        return path if os.path.isfile(path) else ""
-    place = os.path.abspath(cwd)
-    while True:
-        path = os.path.join(place, DATABASE)
-        if os.path.exists(path):
-            return path if os.path.isfile(path) else ""
-        above = os.path.dirname(place)
-        if above == place:
-            return ""
-        place = above
+    """A file that may be the ledger; empty when there is none."""
+    path = find(env, cwd).database
+    return path if os.path.isfile(path) else ""
 
 
 def wanted(env: Mapping[str, str], setting: str) -> bool:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from bridoon.errors import BridoonError
 from bridoon.evidence import calls, changes, trace
+from bridoon.evidence.keep import Kept
+from bridoon.ledger.store.write import timestamp
 from bridoon.model.message import Message
 from bridoon.session import store
-
-if TYPE_CHECKING:
-    from bridoon.evidence.keep import Kept
 
 HARMLESS = frozenset({"read_file", "skill", "capability"})
 """Tools that change no file: after these alone the repository is not asked."""
@@ -21,7 +20,7 @@ MOST_SESSIONS = 100
 DEEPEST = 4
 
 
-class Told(NamedTuple):
+class Ended(NamedTuple):
     """A run that is over."""
 
     record: Mapping[str, Any]
@@ -33,35 +32,32 @@ class Told(NamedTuple):
     """What git is run with."""
 
 
-def tell(told: Told) -> Kept:
-    """The trace of the run."""
-    from bridoon.evidence.keep import Kept
-    from bridoon.ledger.store.write import timestamp
-
-    record = told.record
+def kept_of(run: Ended) -> Kept:
+    """The trace of the run, ready to be kept."""
+    record = run.record
     others = [session.messages() for session in _inner(str(record["session"]), float(record["began"]))]
     helpers = [messages for messages in others if messages]
-    done = [call for messages in (_own(told), *helpers) for call in calls.calls(messages)]
-    changed, note = _changed(told) if any(call.ran and call.name not in HARMLESS for call in done) else ([], "")
-    scene = trace.Scene(record, told.end, helpers, changed, [note] if note else [])
-    built = {**trace.build(told.history, scene), "created_at": timestamp(told.ended)}
+    done = [call for messages in (_own(run), *helpers) for call in calls.calls(messages)]
+    changed, note = _changed(run) if any(call.ran and call.name not in HARMLESS for call in done) else ([], "")
+    scene = trace.Scene(record, run.end, helpers, changed, [note] if note else [])
+    built = {**trace.build(run.history, scene), "created_at": timestamp(run.ended)}
     return Kept(
         str(record["uid"]), built, str(record.get("intake", "")), str(record.get("story", "")), str(record["run_id"])
     )
 
 
-def _own(told: Told) -> list[Message]:
-    return [message for message in told.history if message.seq >= int(told.record["first"])]
+def _own(run: Ended) -> list[Message]:
+    return [message for message in run.history if message.seq >= int(run.record["first"])]
 
 
-def _changed(told: Told) -> tuple[list[str], str]:
-    record = told.record
-    repository = changes.find(told.env, str(record["cwd"]))
+def _changed(run: Ended) -> tuple[list[str], str]:
+    record = run.record
+    repository = changes.find(run.env, str(record["cwd"]))
     if repository is None:
         return [], ""
     known = record.get("gone")
     gone = [str(name) for name in known] if isinstance(known, list) else None
-    found, note = changes.changed(repository, float(record["began"]), told.ended, gone)
+    found, note = changes.changed(repository, float(record["began"]), run.ended, gone)
     ours = os.path.realpath(str(record["database"]))
     kept = [path for path in found if not _is_ours(path, ours, str(record["session"]))]
     return [calls.relative(path, str(record["cwd"]), str(record["root"])) for path in kept], note

@@ -1,4 +1,4 @@
-"""What the pack `ledger` knows during a run: where the ledger is, what may be called, who failed."""
+"""The witness of a run, which knows where the ledger is, what may be called, who failed, and what was going on."""
 
 from __future__ import annotations
 
@@ -7,18 +7,24 @@ import threading
 from typing import Any
 
 from bridoon.errors import BridoonError
-from bridoon.evidence import near, plain, record
+from bridoon.evidence import detect, excerpt, spool
 from bridoon.loop.run import Run
 
 PATIENCE = 0.05
 """Seconds that work in the background waits, so that the first request is on its way before it begins."""
 
+FRESH = 60.0
+"""Seconds for which what was found of a tool counts, before it is looked for again."""
+
+MOST_GONE = 1000
+"""Files of a repository that may be absent when a run begins; with more of them (a sparse checkout) none is noted."""
+
 JOIN = 1.0
 """Seconds that the end of a run waits for that work."""
 
 
-class State:
-    """One run of the loop in a project that has a ledger. Made by `state_of`."""
+class Witness:
+    """Looks on at one run of the loop in a project that has a ledger. Made by `witness_of`."""
 
     def __init__(self, run: Run) -> None:
         from bridoon.evidence.offer import Offer
@@ -27,7 +33,7 @@ class State:
 
         self.run = run
         self.place = find(run.env, run.session.cwd or os.getcwd())
-        self.folder = record.folder(run.env["HARNESS_HOME"], self.place.database)
+        self.folder = spool.folder(run.env["HARNESS_HOME"], self.place.database)
         self.registry = Registry(self.place, run.env)
         self.failed: set[str] = set()
         """Registered tools that failed when they were called in this run: they count as missing."""
@@ -41,7 +47,9 @@ class State:
         """Of the record of this run."""
         self._go = threading.Event()
         self._thread: threading.Thread | None = None
-        self._prompt: tuple[object, frozenset[str], str] = (None, frozenset(), "")
+        self._prompt: tuple[object, object, str] = (None, None, "")
+        self._checked: object = None
+        """The tools in which news were looked for."""
         if self.active and first.trouble:
             run.notice(f"the ledger cannot be read: {first.trouble}")
 
@@ -56,35 +64,48 @@ class State:
             return ""
         now = trust.identity(self.place)
         if self._judged[0] != now:
-            self._judged = (now, trust.distrust(self.run.catalog, self.run.env, self.place))
+            self._judged = (now, trust.distrust(self.run.catalog.trust, self.run.env, self.place))
         return self._judged[1]
 
-    def barred(self) -> frozenset[str]:
-        """Names of registered tools that are neither run nor probed."""
+    def barred(self) -> dict[str, str]:
+        """Names of registered tools that are neither run nor probed, each with the reason."""
         from bridoon.evidence import trust
 
-        now = self.registry.look()
-        if self.distrust():
-            return frozenset(tool.name for tool in now.tools)
-        return trust.barred(self.run.catalog, self.run.env, self.place, now.foreign)
+        return trust.barred(self.run.catalog.trust, self.run.env, self.place, self.registry.look(), self.distrust())
 
     def warn(self) -> None:
-        """Tell which tools are listed only."""
+        """Tell which tools are listed only, and which of others may be used although nobody was shown them."""
         from bridoon.evidence import trust
 
-        if why := self.distrust():
-            self.run.notice(why)
-        elif names := self.barred():
-            self.run.notice(trust.told(names, self.place))
+        if names := self.barred():
+            self.run.notice(trust.told(names, self.place, self.distrust()))
+        elif self.registry.look().foreign:
+            self._tell_news()
+
+    def _tell_news(self) -> None:
+        from bridoon.evidence import released, trust
+
+        now = self.registry.look()
+        if now is self._checked:
+            return
+        self._checked = now
+        theirs = [tool for tool in now.tools if tool.name in now.foreign]
+        if fresh := released.news(self.folder, theirs):
+            self.run.notice(trust.allowed_now([released.line(tool) for tool in fresh]))
+            try:
+                released.remember(self.folder, theirs)
+            except OSError as wrong:
+                self.run.log.write(f"[harness] ledger: they will be told again: {wrong}")
 
     def prompt(self) -> str:
         """The lines of the system prompt about capabilities."""
         from bridoon.evidence import registry
+        from bridoon.ledger.judge import posture
 
-        tools, failed = self.registry.look().tools, frozenset(self.failed)
-        if self._prompt[0] is not tools or self._prompt[1] != failed:
-            text = registry.prompt(registry.postures(tools, self.failed))
-            self._prompt = (tools, failed, text)
+        tools, known = self.registry.look().tools, (frozenset(self.failed), self.barred())
+        if self._prompt[0] is not tools or self._prompt[1] != known:
+            text = registry.prompt(posture.postures(tools, registry.CAN, *known))
+            self._prompt = (tools, known, text)
         return self._prompt[2]
 
     def postures(self) -> dict[str, str]:
@@ -93,9 +114,9 @@ class State:
         from bridoon.ledger.judge import posture
 
         used = set(self.offer.providers().values())
-        found = registry.postures(self.registry.look().tools, self.failed)
+        found = posture.postures(self.registry.look().tools, registry.CAN, self.failed, self.barred())
         notes = {one.capability: posture.note(one) for one in found if one.capability in used}
-        return {name: plain.line(note, 400) for name, note in notes.items() if note}
+        return {name: excerpt.line(note, 400) for name, note in notes.items() if note}
 
     def start_work(self) -> None:
         """Begin what is done beside the run: write what earlier runs left, look which tools are there."""
@@ -112,10 +133,10 @@ class State:
         try:
             self._note_what_is_gone()
             self._go.wait(PATIENCE)
-            if record.any_waiting(self.folder, self.path):
+            if spool.any_waiting(self.folder, self.path):
                 from bridoon.evidence import leftovers
 
-                leftovers.write_all(self)
+                leftovers.write_all(self.folder, self.place, self.run.env, self.record or {}, self.run.log.write)
             self._refresh()
         except Exception as wrong:  # nothing of this may disturb the run
             self.run.log.write(f"[harness] ledger: {type(wrong).__name__}: {wrong}")
@@ -128,32 +149,32 @@ class State:
             return
         repository = changes.find(self.run.env, self.record["cwd"])
         gone = changes.gone(repository) if repository else None
-        if gone is not None and len(gone) < 1000:
+        if gone is not None and len(gone) < MOST_GONE:
             self.record["gone"] = gone
             if self.path and os.path.exists(self.path):
-                record.write(self.folder, os.path.basename(self.path), self.record)
+                spool.write(self.folder, os.path.basename(self.path), self.record)
 
     def _refresh(self) -> None:
         from bridoon.evidence import registry
 
         barred = self.barred()
         tools = tuple(tool for tool in self.registry.look().tools if tool.name not in barred)
-        if tools and registry.is_stale(tools, 60.0):
+        if tools and registry.is_stale(tools, FRESH):
             try:
                 registry.refresh(self.place, self.run.env, barred)
             except BridoonError:
                 pass  # what keeps it from being written is told when the trace meets it
 
 
-def state_of(run: Run) -> State | None:
-    """The state of the outermost run around `run`, made when it is first asked for; None without a ledger."""
+def witness_of(run: Run) -> Witness | None:
+    """The witness of the outermost run around `run`, made when it is first asked for; None without a ledger."""
     while run.parent is not None:
         run = run.parent
-    if not near.found(run):
+    if not detect.has_ledger(run):
         return None
-    known: State | str = run.kept[near.KEY]
-    if isinstance(known, State):
+    known: Witness | str = run.kept[detect.KEY]
+    if isinstance(known, Witness):
         return known
-    state = State(run)
-    run.kept[near.KEY] = state if state.active else ""  # not yet: a command may make it one
-    return state if state.active else None
+    witness = Witness(run)
+    run.kept[detect.KEY] = witness if witness.active else ""  # not yet: a command may make it one
+    return witness if witness.active else None

@@ -5,6 +5,7 @@ Both lie in `$HARNESS_HOME/.ledger/<number of the database>/`, readable for thei
     <run>.run.json             the run goes on, or its process died
     <id>.trace.json            a trace that the ledger could not take
     <either>~<process>         one of them that a process has taken in hand
+    known-tools.json           tools of others that may be used, as a person was told of them
 
 Whoever renames a file has it: of several processes that start at the same time one writes the trace.
 """
@@ -22,6 +23,7 @@ from bridoon.proc import records, table
 from bridoon.session import files
 
 RUN, TRACE, TAKEN = ".run.json", ".trace.json", "~"
+KNOWN = "known-tools.json"
 MOST = 500
 """Traces that wait for one ledger. The oldest go when there are more."""
 MONTH = 30 * 86400.0
@@ -88,9 +90,9 @@ def read(path: str) -> dict[str, Any] | None:
 
 
 def any_waiting(place: str, own: str) -> bool:
-    """Whether there is anything besides the record of this run."""
+    """Whether anything besides the record of this run may have to be written."""
     try:
-        return any(os.path.join(place, name) != own for name in os.listdir(place))
+        return any(name != KNOWN and os.path.join(place, name) != own for name in os.listdir(place))
     except OSError:
         return False
 

@@ -25,7 +25,7 @@ LIMIT 1
 
 
 @contextmanager
-def bounded(db: sqlite3.Connection, path: str, seconds: float) -> Iterator[None]:
+def limited(db: sqlite3.Connection, path: str, seconds: float) -> Iterator[None]:
     """Let nothing that is done in the block go on for longer than that, or make huge values: a trigger can do both,
     whatever the statement is. Raises LedgerError, Incompatible."""
     give_up = time.monotonic() + seconds
