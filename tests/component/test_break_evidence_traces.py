@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import shutil
@@ -96,11 +97,11 @@ def test_hooks_of_the_end_do_not_change_what_the_next_one_is_told_of_the_run(
 def test_a_ledger_that_is_made_during_a_run_gets_the_trace_of_that_run(project: Project) -> None:
     result = project.say("make a ledger", calls=[bash("harness-cli init")])
     assert result.code == 0
-    with sqlite3.connect(project.dir / "harness.db") as db:
+    with contextlib.closing(sqlite3.connect(project.dir / "harness.db", isolation_level=None)) as db:
         assert db.execute("SELECT task_summary, outcome FROM trace").fetchall() == [("make a ledger", "completed")]
     off = project.say("not this one", calls=[bash("harness-cli query stats")], env={"HARNESS_LEDGER": "off"})
     assert off.code == 0
-    with sqlite3.connect(project.dir / "harness.db") as db:
+    with contextlib.closing(sqlite3.connect(project.dir / "harness.db", isolation_level=None)) as db:
         assert db.execute("SELECT count(*) FROM trace").fetchone() == (1,)
 
 

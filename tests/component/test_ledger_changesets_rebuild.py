@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -148,7 +149,7 @@ def test_a_snapshot_is_a_checked_copy_in_one_file(ledger: Place) -> None:
     assert made["graph_revision"] == ledger.json("query work-graph")["revision"]
     assert made["source_logical_sha256"] == ledger.json("db snapshot --output again.db")["source_logical_sha256"]
     assert sorted(path.name for path in ledger.root.glob("copy.db*")) == ["copy.db"]
-    with sqlite3.connect(copy) as db:
+    with contextlib.closing(sqlite3.connect(copy, isolation_level=None)) as db:
         assert db.execute("PRAGMA journal_mode").fetchone() == ("delete",)
         assert db.execute("SELECT count(*) FROM story").fetchone() == (2,)
     ledger.ok("story update --id A --status in_progress")
@@ -172,7 +173,7 @@ def test_a_snapshot_is_taken_while_others_write(ledger: Place) -> None:
         db.execute("UPDATE story SET status='retired'")
         ledger.ok("db snapshot --output copy.db")
         db.execute("COMMIT")
-    with sqlite3.connect(ledger.root / "copy.db") as copy:
+    with contextlib.closing(sqlite3.connect(ledger.root / "copy.db", isolation_level=None)) as copy:
         assert copy.execute("SELECT status FROM story").fetchone() == ("planned",)
 
 
@@ -181,6 +182,6 @@ def test_lines_that_wait_for_their_file_are_not_copied(ledger: Place) -> None:
     ledger.changesets.write_text("in the way")
     assert "warning: " in ledger.run("story add --id A --title t --lane tiny", env=A).err
     ledger.ok("db snapshot --output copy.db")
-    with sqlite3.connect(ledger.root / "copy.db") as copy:
+    with contextlib.closing(sqlite3.connect(ledger.root / "copy.db", isolation_level=None)) as copy:
         assert copy.execute("SELECT count(*) FROM bridoon_outbox").fetchone() == (0,)
     assert ledger.value("SELECT count(*) FROM bridoon_outbox") == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -30,8 +31,25 @@ TABLES = {
 """Tables of version 6 and their columns in physical order."""
 
 
-def made(path: Path, newest: int) -> sqlite3.Connection:
+_made: list[sqlite3.Connection] = []
+
+
+@pytest.fixture(autouse=True)
+def closed() -> Iterator[None]:
+    """What a test has made is closed behind it."""
+    yield
+    while _made:
+        _made.pop().close()
+
+
+def connected(path: Path) -> sqlite3.Connection:
     db = database.connect(str(path), mode="rwc")
+    _made.append(db)
+    return db
+
+
+def made(path: Path, newest: int) -> sqlite3.Connection:
+    db = connected(path)
     with database.transaction(db):
         schema.fill(db, newest)
     return db
@@ -145,7 +163,7 @@ def test_every_change_counts_the_revision_up(tmp_path: Path) -> None:
 
 
 def test_a_database_of_something_else_is_not_filled(tmp_path: Path) -> None:
-    db = database.connect(str(tmp_path / "x.db"), mode="rwc")
+    db = connected(tmp_path / "x.db")
     db.execute("CREATE TABLE orders (id)")
     with pytest.raises(Incompatible, match="something else"):
         schema.fill(db)
