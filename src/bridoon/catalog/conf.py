@@ -24,6 +24,7 @@ _FORM = {
 }
 
 MODES = ("auto", "ask", "read-only")
+"""How tool calls are permitted, from the loosest to the strictest."""
 
 KNOWN: dict[str, tuple[str, ...]] = {
     "provider": ANY,

@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from bridoon.catalog.conf import parse
+from bridoon.catalog.conf import KNOWN, parse
 from bridoon.catalog.files import decode, read_file
 from bridoon.catalog.shelf import Variant
 from bridoon.catalog.sources import NearMiss, Source
 
-STREAM = ("auto", "always", "never")
+STREAM = KNOWN["stream"]
 
 PROTOCOL_HOSTS: Mapping[str, str] = {
     "ANTHROPIC_API_KEY": "api.anthropic.com",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from bridoon.catalog.conf import MODES
 from bridoon.cli.declare import JSON, Command, Option
-from bridoon.cli.options import MODES
 
 RUN_OPTIONS = (
     Option("--provider", "the provider or variant to talk to", "NAME", short="-p", completes="provider"),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from bridoon.catalog.conf import KNOWN, MODES
+
 
 class Setting(NamedTuple):
     """Something that a user can set: by a key in `settings.conf`, a variable, or both."""
@@ -22,9 +24,7 @@ class Setting(NamedTuple):
         return self.key or self.variable
 
 
-MODES = ("auto", "ask", "read-only")
-EFFORTS = ("off", "low", "medium", "high", "max")
-STREAM = ("auto", "always", "never")
+EFFORTS, STREAM = KNOWN["thinking"], KNOWN["stream"]
 
 SETTINGS = (
     Setting("provider", "HARNESS_PROVIDER", "(the first that is ready)", "provider or variant to talk to"),

@@ -6,6 +6,7 @@ import os
 import re
 from typing import NamedTuple
 
+from bridoon.catalog.conf import MODES
 from bridoon.errors import UsageError
 from bridoon.wire.digits import whole_number
 
@@ -35,8 +36,6 @@ COMMAND = re.compile(r"[a-z][a-z0-9_-]*")
 
 RUNNING = ("agent", "repl", "resume", "demo")
 """Commands that start runs and understand their options."""
-
-MODES = ("auto", "ask", "read-only")
 
 
 class Options(NamedTuple):

@@ -7,10 +7,11 @@ import signal
 from collections.abc import Iterable, Mapping
 from types import FrameType
 
+from bridoon.catalog.conf import MODES
 from bridoon.cli import compose
 from bridoon.cli.declare import Command, help_text
 from bridoon.cli.declared import RUN_OPTIONS
-from bridoon.cli.options import MODES, Options, parse
+from bridoon.cli.options import Options, parse
 from bridoon.cli.repl_commands import COMMANDS, recall
 from bridoon.cli.repl_conversation import Conversation
 from bridoon.cli.repl_talk import Repl

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
-from bridoon.cli.options import MODES
+from bridoon.catalog.conf import MODES
 from bridoon.cli.show import clean, clean_lines, did_you_mean, squeeze, tilde
 from bridoon.cli.terminal.calls import amount, duration, shortened
 from bridoon.errors import UsageError

@@ -20,8 +20,7 @@ def has_ledger(run: Run, *, again: bool = False) -> bool:
 
     `again`: once more when there was none. A command of the run may have made one.
     """
-    while run.parent is not None:
-        run = run.parent
+    run = run.outermost
     known = run.kept.get(KEY)
     if known is None or (again and known == ""):
         here = run.attached and wanted(run.env, run.settings.get("ledger", ""))
@@ -31,9 +30,7 @@ def has_ledger(run: Run, *, again: bool = False) -> bool:
 
 def forget(run: Run) -> None:
     """Let the rest of a run, and of those around it, take no notice of the ledger."""
-    while run.parent is not None:
-        run = run.parent
-    run.kept[KEY] = False
+    run.outermost.kept[KEY] = False
 
 
 def database(env: Mapping[str, str], cwd: str) -> str:

@@ -115,9 +115,11 @@ def _keep(witness: Witness, kept: Kept) -> None:
 
 def new_record(witness: Witness, first: int, run_id: str) -> dict[str, Any]:
     """What has to be known of a run to make its trace."""
+    from bridoon.ledger.store.write import new_uid
+
     run, env = witness.run, witness.run.env
     return {
-        "uid": f"trc_{os.urandom(16).hex()}",
+        "uid": new_uid("trc"),
         "run": run_id,
         "session": run.session.dir,
         "cwd": run.session.cwd or os.getcwd(),

@@ -131,7 +131,5 @@ def _where(record: Mapping[str, Any], scene: Scene) -> str:
     """Where to find the whole story."""
     count = len(scene.others)
     helpers = f", {count} sub-agent{'s' if count > 1 else ''}" if count else ""
-    session = os.path.basename(
-        str(record["session"])
-    )  # its path would tell the user's name to whoever gets the changeset
+    session = os.path.basename(str(record["session"]))  # its path would tell whoever gets the changeset a user's name
     return f"run {excerpt.line(record['run'], 160)} in session {excerpt.line(session, 160)}{helpers}"

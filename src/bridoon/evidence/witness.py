@@ -168,8 +168,7 @@ class Witness:
 
 def witness_of(run: Run) -> Witness | None:
     """The witness of the outermost run around `run`, made when it is first asked for; None without a ledger."""
-    while run.parent is not None:
-        run = run.parent
+    run = run.outermost
     if not detect.has_ledger(run):
         return None
     known: Witness | str = run.kept[detect.KEY]

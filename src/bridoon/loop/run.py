@@ -117,6 +117,11 @@ class Run:
         self.env["HARNESS_LOOP_RUN_ID"] = f"{session.id}.{time.time_ns() // 1_000_000:x}"
 
     @property
+    def outermost(self) -> Run:
+        """The run that is nobody's sub-agent: this one, or the one around it."""
+        return self if self.parent is None else self.parent.outermost
+
+    @property
     def attached(self) -> bool:
         """Whether the run has a session."""
         return self._session is not None

@@ -14,12 +14,9 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol
 
-from bridoon.catalog.conf import Settings
+from bridoon.catalog.conf import MODES, Settings
 from bridoon.sdk.script import Context
 from bridoon.toolkit.toolrules import FILE_TOOLS, Call, ToolRule, allowed, touched
-
-MODES = ("auto", "ask", "read-only")
-"""From the loosest to the strictest."""
 
 YES, NO = "yes", "no"
 

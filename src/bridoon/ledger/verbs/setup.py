@@ -105,7 +105,8 @@ def _fill_in_place(path: str, wait: float) -> int:
                 if not version:
                     schema.fill(db)
             if not version:
-                db.execute("PRAGMA journal_mode=WAL")
+                # SQLite itself does not wait here while others look at the file.
+                database.patiently(db, "PRAGMA journal_mode=WAL", wait)
         finally:
             db.close()
     return version
