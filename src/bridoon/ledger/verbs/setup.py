@@ -105,7 +105,7 @@ def _fill_in_place(path: str, wait: float) -> int:
                 if not version:
                     schema.fill(db)
             if not version:
-                # SQLite itself does not wait here while others look at the file.
+                # SQLite gives up at once when others look at the file in the very moment of the change.
                 database.patiently(db, "PRAGMA journal_mode=WAL", wait)
         finally:
             db.close()
